@@ -2,7 +2,6 @@
 // The one exception of the library. Messages are sentences for a student: the op or the file, the
 // shapes and dtypes met, what was expected, and a hint.
 
-#include <source_location>
 #include <stdexcept>
 #include <string>
 
@@ -13,9 +12,17 @@ class Error : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Where the user called an op. Ops whose misuse is common take it as a last, defaulted argument,
-// so that the message can say which line of the user's program is meant.
-using Caller = std::source_location;
+// Where the user called an op. Ops whose misuse is common take `Caller caller = Caller::here()` as
+// last argument, so that the message can say which line of the user's program is meant. It is
+// std::source_location in two fields: clang 14 has the built-ins below, but not that type.
+struct Caller {
+  const char* file;
+  unsigned line;
+  static constexpr Caller here(const char* file = __builtin_FILE(),
+                               unsigned line = __builtin_LINE()) {
+    return {file, line};
+  }
+};
 
 // Throws Error(message).
 [[noreturn]] void fail(const std::string& message);
