@@ -1,0 +1,189 @@
+#pragma once
+// THE contract between the library and a device: every primitive that a device implements.
+//
+// What holds for each of them:
+// - An Array describes memory and owns none. Strides count elements and may be 0 (a broadcast
+//   read) or negative (a flipped read) in inputs. Outputs never repeat an element, and overlap an
+//   input only where they are the very same view (in-place map and zip).
+// - Shapes have been checked and broadcasts written out as stride 0 by the caller, so a kernel
+// never
+//   reports an error of the user's. Sizes may be 0: then there is nothing to do, except that a
+//   reduction over nothing writes its identity.
+// - Dtypes: inputs and output agree unless the comment says otherwise.
+// - Results are the same bits for every thread count: outputs are divided among threads, sums
+// never.
+// - NaN propagates through arithmetic, max, min and their reductions.
+//
+// engine/naive implements all of it as the plain loop of each formula: the specification. A device
+// derives from that class and overrides what it does faster.
+
+#include <cstddef>
+#include <cstdint>
+
+#include "engine/device.h"
+#include "engine/dtype.h"
+#include "engine/shape.h"
+
+namespace labgrad {
+
+// Elements in memory: `data` is the first one's address.
+struct Array {
+  std::byte* data = nullptr;
+  DType dtype = f32;
+  Shape shape;
+  Strides strides;
+
+  template <class T>
+  T* as() const {
+    return reinterpret_cast<T*>(data);
+  }
+  // The same memory read as if it had the shape `to` (stride 0 where it is repeated).
+  Array expanded(const Shape& to) const {
+    return {data, dtype, to, broadcast_strides(shape, strides, to)};
+  }
+};
+
+// y = f(x), elementwise. For all dtypes: neg abs sign square; for bool: logical_not; the others
+// need f32 or f64. is_finite gives bool.
+enum class Unary : std::uint8_t {
+  neg,
+  abs,
+  sign,
+  square,
+  reciprocal,
+  sqrt,
+  rsqrt,
+  exp,
+  log,
+  log1p,
+  sin,
+  cos,
+  tanh,
+  sigmoid,
+  relu,
+  erf,
+  gelu,
+  softplus,
+  floor,
+  logical_not,
+  is_finite,
+};  // gelu: x Φ(x), exact; softplus: log(1 + e^x); sign and relu are 0 at 0
+
+// z = f(x, y), elementwise. The comparisons and logical ones give bool; logical ones take bool.
+// pow(x, 0) = 1, pow(0, y) = 0 for y > 0; for i64 a negative exponent truncates (1/x) and 0 to it
+// is 0. div of i64 truncates, x/0 gives 0; the library itself divides integers as f32.
+enum class Binary : std::uint8_t {
+  add,
+  sub,
+  mul,
+  div,
+  pow,
+  maximum,
+  minimum,
+  eq,
+  ne,
+  lt,
+  le,
+  gt,
+  ge,
+  logical_and,
+  logical_or,
+  logical_xor,
+};
+
+// sum and prod accumulate f32 so that the error does not grow with the length (pairwise or in
+// double); any and all take and give bool. Identities: 0, 1, -inf, +inf (lowest and highest for
+// i64), false, true.
+enum class Reduction : std::uint8_t { sum, prod, max, min, any, all };
+
+struct SgdStep {
+  double lr, momentum, dampening, weight_decay;
+  bool nesterov, first;  // first: the momentum buffer is set to the gradient
+};
+
+struct AdamStep {
+  double lr, beta1, beta2, eps, weight_decay;
+  bool decoupled;  // true: AdamW, the decay acts on the weights and not through the moments
+  std::int64_t t;  // 1 at the first step
+};
+
+class Kernels {
+ public:
+  virtual ~Kernels() = default;
+
+  // ---- elementwise; every shape is out.shape ----
+  virtual void fill(const Array& out, double value) const = 0;
+  virtual void fill_i64(const Array& out, std::int64_t value) const = 0;  // exact beyond 2^53
+  // out = in, converted to out's dtype (to i64: towards zero; to bool: != 0). Any strides.
+  virtual void copy(const Array& out, const Array& in) const = 0;
+  virtual void map(Unary f, const Array& out, const Array& x) const = 0;
+  virtual void zip(Binary f, const Array& out, const Array& x, const Array& y) const = 0;
+  // out = condition ? x : y; condition is bool. A NaN in the branch not taken does not leak.
+  virtual void where(const Array& out, const Array& condition, const Array& x,
+                     const Array& y) const = 0;
+  // out = min(max(x, lo), hi); NaN stays NaN.
+  virtual void clamp(const Array& out, const Array& x, double lo, double hi) const = 0;
+
+  // ---- reductions; out has x's rank, with size 1 where it is reduced ----
+  virtual void reduce(Reduction f, const Array& out, const Array& x) const = 0;
+  // Largest (or smallest) along dim, and its first position; a NaN counts as larger (smaller) than
+  // all else. values or indices (i64) may have data == nullptr: not wanted. x.shape[dim] > 0.
+  virtual void arg_reduce(bool largest, const Array& values, const Array& indices, const Array& x,
+                          int dim) const = 0;
+  // Running sum along dim; from the end if reverse.
+  virtual void cumsum(const Array& out, const Array& x, int dim, bool reverse) const = 0;
+
+  // ---- products ----
+  // c[..., m, n] = Σ_k a[..., m, k] b[..., k, n], plus the old c if accumulate. Equal leading sizes
+  // (a and b may repeat there with stride 0), any strides in a and b; k = 0 gives zeros. Without
+  // accumulate the old c is never read (it may hold NaN).
+  virtual void gemm(const Array& c, const Array& a, const Array& b, bool accumulate) const = 0;
+
+  // ---- rows: along dim, floating dtypes ----
+  // y = softmax(x) or, with log, log softmax; shifted by the maximum. A row of nothing but -inf
+  // gives NaN.
+  virtual void softmax(const Array& y, const Array& x, int dim, bool log) const = 0;
+  // dx = y ⊙ (dy - Σ dy ⊙ y), or with log: dx = dy - e^y Σ dy.
+  virtual void softmax_backward(const Array& dx, const Array& y, const Array& dy, int dim,
+                                bool log) const = 0;
+  // Over the last dim of x: mean μ, r = 1/sqrt(σ² + eps) with σ² divided by the count,
+  // y = (x - μ) r ⊙ w + b. mean and rstd have x's rank with size 1 last; w and b have shape
+  // (width), or data == nullptr for 1 and 0.
+  virtual void layer_norm(const Array& y, const Array& mean, const Array& rstd, const Array& x,
+                          const Array& w, const Array& b, double eps) const = 0;
+  // With g = dy ⊙ w and h = (x - μ) r: dx = r (g - mean(g) - h mean(g ⊙ h)) over each row.
+  virtual void layer_norm_backward(const Array& dx, const Array& dy, const Array& x,
+                                   const Array& mean, const Array& rstd, const Array& w) const = 0;
+
+  // ---- indices; i64, already checked to lie in 0 .. size-1 ----
+  // out[i][j][k] = x[index[i][j][k]][j][k] for dim 0, and so on; out.shape == index.shape.
+  virtual void gather(const Array& out, const Array& x, const Array& index, int dim) const = 0;
+  // out[index[i][j][k]][j][k] += src[i][j][k] for dim 0, in row-major order of the index.
+  virtual void scatter_add(const Array& out, const Array& index, const Array& src,
+                           int dim) const = 0;
+  // out = x with the slices index[0], index[1], ... along dim; index has rank 1.
+  virtual void index_select(const Array& out, const Array& x, const Array& index,
+                            int dim) const = 0;
+  // out's slice index[i] along dim += src's slice i, in the order of i.
+  virtual void index_add(const Array& out, const Array& index, const Array& src, int dim) const = 0;
+  // Stable sort along dim; NaN counts as the largest. indices: i64, the old positions.
+  virtual void sort(const Array& values, const Array& indices, const Array& x, int dim,
+                    bool descending) const = 0;
+
+  // ---- random ----
+  // Counter-based dropout: element i in row-major order is 1/(1-p) where the random number of
+  // (key, i) is at least p, else 0. The same mask on every device.
+  virtual void dropout_mask(const Array& mask, std::uint64_t key, double p) const = 0;
+
+  // ---- optimisers: one pass over all state; equally shaped dense arrays of one floating dtype
+  // ---- buffer may have data == nullptr when momentum is 0.
+  virtual void sgd_step(const Array& weight, const Array& grad, const Array& buffer,
+                        const SgdStep& s) const = 0;
+  virtual void adam_step(const Array& weight, const Array& grad, const Array& m, const Array& v,
+                         const AdamStep& s) const = 0;
+};
+
+// The kernels of a device.
+const Kernels& kernels(Device device);
+
+}  // namespace labgrad

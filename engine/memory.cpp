@@ -1,0 +1,207 @@
+#include "engine/memory.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <string>
+
+#include "engine/error.h"
+
+namespace labgrad {
+namespace {
+
+// Sizes are rounded up to 64 bytes, then to four classes for each power of two, so a block wastes
+// at most a fifth of itself.
+constexpr std::size_t unit = 64;
+constexpr int class_count = 160;
+constexpr std::size_t keep_small = std::size_t{64} << 10;  // larger blocks go to the shared pool
+constexpr std::size_t keep_per_class = std::size_t{4} << 20;
+constexpr std::size_t cache_floor = std::size_t{64} << 20;
+
+struct SizeClass {
+  int index;
+  std::size_t bytes;
+};
+
+SizeClass size_class(std::size_t bytes) {
+  const std::size_t units = bytes <= unit ? 1 : (bytes + unit - 1) / unit;
+  if (units <= 8) return {static_cast<int>(units), units * unit};
+  const int shift = static_cast<int>(std::bit_width(units - 1)) - 3;
+  const std::size_t step = std::size_t{1} << shift;
+  const std::size_t rounded = (units + step - 1) & ~(step - 1);
+  const std::size_t quarter = rounded >> shift;  // 5 .. 8
+  return {8 + (shift - 1) * 4 + static_cast<int>(quarter - 4), rounded * unit};
+}
+
+// A free block's first bytes hold the link to the next one of its class.
+struct FreeBlock {
+  FreeBlock* next;
+};
+
+struct FreeLists {
+  std::array<FreeBlock*, class_count> head{};
+  std::array<std::size_t, class_count> bytes{};
+
+  void* pop(SizeClass c) {
+    FreeBlock* block = head[static_cast<std::size_t>(c.index)];
+    if (!block) return nullptr;
+    head[static_cast<std::size_t>(c.index)] = block->next;
+    bytes[static_cast<std::size_t>(c.index)] -= c.bytes;
+    return block;
+  }
+  void push(SizeClass c, void* block) {
+    auto i = static_cast<std::size_t>(c.index);
+    head[i] = new (block) FreeBlock{head[i]};
+    bytes[i] += c.bytes;
+  }
+};
+
+std::atomic<std::size_t> live{0};
+std::atomic<std::size_t> peak{0};
+std::atomic<std::size_t> cached{0};  // in the shared pool
+
+// Shared by all threads and never destroyed, since tensors in static variables die after it would.
+struct Pool {
+  std::mutex mutex;
+  FreeLists lists;
+};
+Pool& pool() {
+  static Pool* p = new Pool;
+  return *p;
+}
+
+// What a thread gives back at its end goes to the pool; blocks freed even later go there directly.
+struct ThreadCache {
+  FreeLists lists;
+  ~ThreadCache();
+};
+enum class CacheState : unsigned char { unused, alive, gone };
+thread_local CacheState state = CacheState::unused;
+thread_local ThreadCache* this_cache = nullptr;
+
+void pool_push(SizeClass c, void* block) {
+  // Not more is cached than has been in use at once, so a program stays within twice its peak.
+  const std::size_t limit = std::max(cache_floor, peak.load(std::memory_order_relaxed));
+  if (cached.load(std::memory_order_relaxed) + c.bytes > limit) {
+    std::free(block);
+    return;
+  }
+  std::lock_guard lock(pool().mutex);
+  pool().lists.push(c, block);
+  cached.fetch_add(c.bytes, std::memory_order_relaxed);
+}
+
+void* pool_pop(SizeClass c) {
+  std::lock_guard lock(pool().mutex);
+  void* block = pool().lists.pop(c);
+  if (block) cached.fetch_sub(c.bytes, std::memory_order_relaxed);
+  return block;
+}
+
+SizeClass class_of_index(int index) {
+  if (index <= 8) return {index, static_cast<std::size_t>(index) * unit};
+  const int shift = (index - 9) / 4 + 1;
+  const int quarter = (index - 9) % 4 + 5;
+  return {index, (static_cast<std::size_t>(quarter) << shift) * unit};
+}
+
+ThreadCache::~ThreadCache() {
+  state = CacheState::gone;
+  this_cache = nullptr;
+  for (int i = 1; i < class_count; ++i)
+    while (void* block = lists.pop(class_of_index(i))) pool_push(class_of_index(i), block);
+}
+
+ThreadCache* cache() {
+  if (state == CacheState::alive) return this_cache;
+  if (state == CacheState::gone) return nullptr;
+  thread_local ThreadCache mine;
+  this_cache = &mine;
+  state = CacheState::alive;
+  return this_cache;
+}
+
+// The sanitizers must see each block's own life, or they miss a use after it was given back.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool recycle = false;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+constexpr bool recycle = false;
+#else
+constexpr bool recycle = true;
+#endif
+#else
+constexpr bool recycle = true;
+#endif
+
+}  // namespace
+
+void* allocate(std::size_t bytes) {
+  const SizeClass c = size_class(bytes);
+  if (c.index >= class_count)
+    fail("allocate: out of memory, " + std::to_string(bytes) + " bytes are needed");
+  void* block = nullptr;
+  if (recycle) {
+    if (c.bytes <= keep_small)
+      if (ThreadCache* mine = cache()) block = mine->lists.pop(c);
+    if (!block) block = pool_pop(c);
+  }
+  if (!block) block = std::aligned_alloc(unit, c.bytes);
+  if (!block) {
+    release_cached_memory();
+    block = std::aligned_alloc(unit, c.bytes);
+  }
+  if (!block) fail("allocate: out of memory, " + std::to_string(bytes) + " bytes are needed");
+#ifndef NDEBUG
+  std::memset(block, 0xff, c.bytes);  // all ones is NaN in f32 and f64
+#endif
+  return block;
+}
+
+void deallocate(void* block, std::size_t bytes) noexcept {
+  if (!block) return;
+  const SizeClass c = size_class(bytes);
+  if (!recycle) {
+    std::free(block);
+    return;
+  }
+  if (c.bytes <= keep_small)
+    if (ThreadCache* mine = cache();
+        mine && mine->lists.bytes[static_cast<std::size_t>(c.index)] < keep_per_class) {
+      mine->lists.push(c, block);
+      return;
+    }
+  pool_push(c, block);
+}
+
+MemoryStats memory_stats() {
+  std::size_t kept = cached.load(std::memory_order_relaxed);
+  if (ThreadCache* mine = cache())
+    for (std::size_t bytes : mine->lists.bytes) kept += bytes;
+  return {live.load(std::memory_order_relaxed), peak.load(std::memory_order_relaxed), kept};
+}
+
+void reset_peak_memory() { peak.store(live.load(std::memory_order_relaxed)); }
+
+void release_cached_memory() {
+  for (int i = 1; i < class_count; ++i) {
+    const SizeClass c = class_of_index(i);
+    if (ThreadCache* mine = cache())
+      while (void* block = mine->lists.pop(c)) std::free(block);
+    while (void* block = pool_pop(c)) std::free(block);
+  }
+}
+
+void count_live(std::size_t bytes) {
+  const std::size_t now = live.fetch_add(bytes, std::memory_order_relaxed) + bytes;
+  std::size_t seen = peak.load(std::memory_order_relaxed);
+  while (now > seen && !peak.compare_exchange_weak(seen, now, std::memory_order_relaxed)) {}
+}
+
+void discount_live(std::size_t bytes) { live.fetch_sub(bytes, std::memory_order_relaxed); }
+
+}  // namespace labgrad

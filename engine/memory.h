@@ -1,0 +1,38 @@
+#pragma once
+// The recycling allocator behind every tensor and graph node. Blocks are kept by size class and
+// handed out again: a page fault on fresh memory costs more than the arithmetic done in it.
+
+#include <cstddef>
+
+namespace labgrad {
+
+// At least `bytes` bytes, aligned to 64 (a cache line and the widest vector register). Filled with
+// NaN bytes in debug builds, so that reading what was never written shows. Error: out of memory.
+void* allocate(std::size_t bytes);
+
+// Gives back a block of allocate(bytes), from any thread.
+void deallocate(void* block, std::size_t bytes) noexcept;
+
+struct MemoryStats {
+  std::size_t live;    // bytes of tensor elements in use now
+  std::size_t peak;    // the largest `live` since the start or the last reset_peak_memory()
+  std::size_t cached;  // bytes kept for reuse
+};
+MemoryStats memory_stats();
+void reset_peak_memory();
+
+// Frees every cached block of this thread and of the shared pool.
+void release_cached_memory();
+
+// Storage tells the statistics of its elements through these two.
+void count_live(std::size_t bytes);
+void discount_live(std::size_t bytes);
+
+// Base for classes whose objects come from the recycling allocator.
+template <class T>
+struct Recycled {
+  static void* operator new(std::size_t bytes) { return allocate(bytes); }
+  static void operator delete(void* block, std::size_t bytes) { deallocate(block, bytes); }
+};
+
+}  // namespace labgrad

@@ -1,0 +1,42 @@
+#include "engine/storage.h"
+
+#include <atomic>
+#include <new>
+#include <string>
+
+#include "engine/error.h"
+
+namespace labgrad {
+namespace {
+
+// Header and elements share one block; the elements begin at the next cache line.
+constexpr std::size_t header = 64;
+static_assert(sizeof(Storage) <= header);
+
+std::atomic<Device> chosen{Device::cpu};
+
+}  // namespace
+
+Ref<Storage> Storage::make(std::size_t bytes, Device device) {
+  auto* block = static_cast<std::byte*>(allocate(header + bytes));
+  count_live(bytes);
+  return Ref<Storage>(new (block) Storage(block + header, bytes, device));
+}
+
+void Storage::destroy(Storage* storage) noexcept {
+  const std::size_t bytes = storage->bytes_;
+  discount_live(bytes);
+  storage->~Storage();
+  deallocate(storage, header + bytes);
+}
+
+Device device_from_name(std::string_view name) {
+  for (Device d : {Device::cpu, Device::naive})
+    if (name == name_of(d)) return d;
+  fail("device: '" + std::string(name) + "' is not in this build; it has cpu and naive");
+}
+
+Device default_device() { return chosen.load(std::memory_order_relaxed); }
+void set_default_device(Device d) { chosen.store(d, std::memory_order_relaxed); }
+
+}  // namespace labgrad
