@@ -32,7 +32,8 @@ std::vector<std::string> wrap(std::string_view text, std::size_t width);
 // `text` wrapped to the page, each line behind `indent` and ended by a line break.
 std::string paragraph(std::string_view text, std::string_view indent = "");
 
-// Number of insertions, deletions and replacements of bytes that lead from `a` to `b`.
+// Number of insertions, deletions, replacements and swaps of neighbours (of bytes) that lead from
+// `a` to `b`: optimal string alignment.
 std::size_t edit_distance(std::string_view a, std::string_view b);
 
 // The candidate closest to `name` if it is close enough to be a slip of the keyboard, else "".

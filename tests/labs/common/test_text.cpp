@@ -33,6 +33,8 @@ TEST_CASE("text: pad and wrap") {
 TEST_CASE("text: near misses") {
   CHECK(edit_distance("kitten", "sitting") == 3);
   CHECK(edit_distance("", "abc") == 3);
+  CHECK(edit_distance("cdua", "cuda") == 1);
+  CHECK(edit_distance("abcd", "badc") == 2);
   CHECK(closest("sedd", {"seed", "section"}) == "seed");
   CHECK(closest("sect", {"seed", "section"}) == "section");
   CHECK(closest("qqqq", {"seed", "section"}) == "");
