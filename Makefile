@@ -1,0 +1,261 @@
+# Builds labgrad. `make help` lists the targets and options; `make V=1 ...` prints whole commands.
+
+MAKEFLAGS += -r
+SHELL := /bin/sh
+VERSION := 0.1.0
+
+# ---- options -------------------------------------------------------------------------------------
+ifeq ($(origin CXX),default)
+CXX := g++
+endif
+ARCH ?= native
+BUILD ?= build
+PREFIX ?= /usr/local
+DEBUG ?=
+SANITIZE ?=
+WERROR ?=
+TIDY ?= 1
+ARGS ?=
+
+comma := ,
+empty :=
+space := $(empty) $(empty)
+
+# Each flavour has its own folder, so that none overwrites another's objects; the plain one
+# (g++, release, -march=native) has none. ccache in front of the compiler makes no flavour.
+compiler := $(strip $(filter-out ccache,$(CXX)))
+flavour := $(filter-out g++,$(notdir $(compiler))) \
+           $(if $(filter 1,$(DEBUG)),debug) $(subst $(comma),-,$(SANITIZE)) $(filter-out native,$(ARCH))
+OUT := $(BUILD)$(if $(strip $(flavour)),/$(subst $(space),-,$(strip $(flavour))))
+OBJ := $(OUT)/obj
+BIN := $(OUT)/bin
+LIB := $(OUT)/lib/liblabgrad.a
+
+# ---- flags ---------------------------------------------------------------------------------------
+# -ffp-contract=off: the compiler fuses no a*b + c by itself, so g++ and clang++ round alike and a
+# loop's tail like its body. Kernels that want a fused step say std::fma, which becomes one
+# instruction in a vectorised loop. For the same reason no flag here may relax IEEE arithmetic.
+warnings := -Wall -Wextra -Wpedantic -Wshadow -Wconversion $(if $(filter 1,$(WERROR)),-Werror)
+ifneq ($(SANITIZE),)
+optimise := -O1 -g -fno-omit-frame-pointer -fsanitize=$(SANITIZE) -fno-sanitize-recover=all
+else ifeq ($(DEBUG),1)
+optimise := -O0 -g -D_GLIBCXX_ASSERTIONS
+else
+optimise := -O2 -DNDEBUG
+optimise_kernels := -O3
+endif
+flags := -std=c++20 -I. -pthread $(warnings) -march=$(ARCH) -ffp-contract=off $(optimise) \
+         $(CPPFLAGS) $(CXXFLAGS)
+link := -pthread $(if $(SANITIZE),-fsanitize=$(SANITIZE)) $(LDFLAGS)
+
+# ---- sources -------------------------------------------------------------------------------------
+find = $(sort $(shell find $(1) -path data/files -prune -o \( $(2) \) -print 2>/dev/null))
+sources := $(call find,engine nn data labs tests,-name '*.cpp')
+headers := $(call find,engine nn data labs tests,-name '*.h')
+objects = $(patsubst %.cpp,$(OBJ)/%.o,$(1))
+under = $(foreach folder,$(1),$(filter $(folder)/%,$(sources)))
+
+lib_objects := $(call objects,$(call under,engine nn data))
+common_objects := $(call objects,$(call under,labs/common))
+bench_objects := $(call objects,$(call under,tests/bench))
+test_objects := $(filter-out $(bench_objects),$(call objects,$(call under,tests)))
+
+LABS := $(sort $(filter-out common,$(foreach f,$(call under,labs),$(word 2,$(subst /, ,$(f))))))
+lab_objects = $(call objects,$(call under,labs/$(1)))
+lab_binaries := $(LABS:%=$(BIN)/%)
+# The labs that `make run` runs; the others are listed at its end.
+run_labs := $(foreach lab,autograd attention,$(filter $(lab),$(LABS)))
+other_labs := $(filter-out $(run_labs),$(LABS))
+# A lab with tests of its own (tests/labs/<lab>/) is linked to them as an archive: only the files
+# that a test uses are taken, and never the one with the lab's main().
+tested_labs := $(foreach lab,$(LABS),$(if $(call under,tests/labs/$(lab)),$(lab)))
+tested_lab_library := $(if $(tested_labs),$(OBJ)/labs.a)
+
+# ---- what one asks for ---------------------------------------------------------------------------
+.PHONY: default help all lib run labs test bench data deps format lint clean install FORCE
+.DEFAULT_GOAL := default
+.DELETE_ON_ERROR:
+.SUFFIXES:
+
+# `make` alone explains itself, `make -j` builds everything; make knows about -j only in recipes.
+default:
+	+@$(MAKE) --no-print-directory $(if $(filter -j% j,$(MAKEFLAGS)),all,help)
+
+help:
+	@echo 'labgrad $(VERSION): automatic differentiation from scratch, and the labs that stand on it'
+	@echo
+	@echo '  make run          install what is missing, build, run the labs autograd and attention'
+	@echo '  make test         install what is missing, build and run the tests; ARGS="-tc=*matmul*"'
+	@echo
+	@echo '  make -j2          build everything (the same as make -j2 all)'
+	@echo '  make lib          build $(LIB) only'
+	@echo '  make lab-NAME     build one lab, $(BIN)/NAME'
+	@echo '  make labs         build and run every lab; ARGS=--quick for a short look'
+	@echo '  make data         get the real data sets into data/files'
+	@echo '  make bench        measure; ARGS=NAME for one table'
+	@echo '  make deps         install what the build and the tests need (apt-get)'
+	@echo '  make format       lay out the code by .clang-format'
+	@echo '  make lint         check layout, size, includes, and clang-tidy (TIDY=0 leaves that out)'
+	@echo '  make install      headers, library, labgrad.pc and labs below PREFIX=$(PREFIX), DESTDIR='
+	@echo '  make clean        remove $(BUILD)/'
+	@echo
+	@echo 'options, each with an output folder of its own below $(BUILD)/'
+	@echo '  CXX=clang++-14    another compiler (g++ is the default; "ccache g++" works)'
+	@echo '  DEBUG=1           no optimisation, debug information, checks of the standard library'
+	@echo '  SANITIZE=LIST     address,undefined or thread'
+	@echo '  ARCH=CPU          code for -march=CPU (native is the default; x86-64-v2 is portable)'
+	@echo 'more options'
+	@echo '  BUILD=DIR         output folder (build)         V=1  print whole commands'
+	@echo '  WERROR=1          warnings are errors           CXXFLAGS= LDFLAGS=  added at the end'
+	@echo
+	@echo 'labs: $(if $(LABS),$(LABS),none yet)'
+
+all: $(LIB) $(lab_binaries) $(if $(test_objects),$(BIN)/tests) compile_commands.json
+lib: $(LIB)
+
+.PHONY: $(LABS:%=lab-%)
+$(LABS:%=lab-%): lab-%: $(BIN)/%
+
+say = @printf '  %-5s %s\n'
+quiet := $(if $(filter 1,$(V)),,@)
+
+# $(1): the labs to run. All of them run even if one fails; the reports stand where the labs put
+# them by default.
+run_each = status=0; \
+  for lab in $(1); do \
+    printf '\n==== $(BIN)/%s\n' "$$lab $(ARGS)"; $(BIN)/$$lab $(ARGS) || status=1; \
+  done; \
+  printf '\nThe reports, to open in a browser:\n'; \
+  for lab in $(1); do echo "  build/out/$$lab/report.html"; done
+
+run: $(run_labs:%=$(BIN)/%)
+	@$(call run_each,$(run_labs)); \
+	if [ -n '$(other_labs)' ]; then \
+	  printf '\nThe other labs (about 3 minutes each; --quick: 20 seconds; --full: hours):\n'; \
+	  for lab in $(other_labs); do \
+	    printf '  %-46s %s\n' "make lab-$$lab && $(BIN)/$$lab" \
+	      "$$(sed -n '1s/^# *//p' labs/$$lab/README.md 2>/dev/null)"; \
+	  done; \
+	fi; \
+	exit $$status
+
+labs: $(lab_binaries)
+	@$(call run_each,$(LABS)); exit $$status
+
+test: $(BIN)/tests
+	@$(BIN)/tests $(ARGS)
+
+bench: $(BIN)/bench
+	@$(BIN)/bench $(ARGS)
+
+data:
+	@if [ -f data/fetch.sh ]; then sh data/fetch.sh $(ARGS); \
+	else echo 'data/fetch.sh does not exist: the labs run on their embedded data'; fi
+
+clean:
+	rm -rf '$(BUILD)' compile_commands.json
+
+# ---- how it is made ------------------------------------------------------------------------------
+# $(call remember,FILE,TEXT): FILE holds TEXT and is rewritten only when TEXT has changed, so that
+# what depends on it is made again when flags change or when a source comes or goes.
+define remember
+$(if $(filter-out $(strip $(file <$(1))),$(strip $(2)))$(filter-out $(strip $(2)),$(strip $(file <$(1)))),$(1): FORCE)
+$(1):
+	@mkdir -p $$(@D) && printf '%s\n' '$(strip $(2))' >$$@
+endef
+$(eval $(call remember,$(OBJ)/flags,$(compiler) $(flags) / $(optimise_kernels) / $(link)))
+$(eval $(call remember,$(OBJ)/list.lib,$(lib_objects)))
+$(eval $(call remember,$(OBJ)/list.tests,$(test_objects) $(common_objects) $(tested_labs)))
+$(eval $(call remember,$(OBJ)/list.bench,$(bench_objects)))
+$(eval $(call remember,$(OBJ)/list.labs,$(common_objects) $(foreach lab,$(LABS),$(call lab_objects,$(lab)))))
+$(eval $(call remember,$(OBJ)/list.sources,$(sources)))
+FORCE:
+
+# What the build needs from the system is looked for once for each output folder. The targets that
+# a newcomer types install it, the others say in one line what to install.
+install_missing := $(if $(filter run test labs bench deps,$(MAKECMDGOALS)),--install)
+$(OBJ)/have.build:
+	@sh .ci/need $(install_missing) '$(compiler)' fmt && mkdir -p $(@D) && touch $@
+$(OBJ)/have.tests: $(OBJ)/have.build
+	@sh .ci/need $(install_missing) '$(compiler)' doctest && touch $@
+deps:
+	@sh .ci/need --install '$(compiler)' fmt doctest
+
+$(OBJ)/engine/cpu/%.o: optimise_file := $(optimise_kernels)
+$(test_objects): | $(OBJ)/have.tests
+$(OBJ)/%.o: %.cpp $(OBJ)/flags | $(OBJ)/have.build
+	$(say) CXX $<
+	@mkdir -p $(@D)
+	$(quiet)$(CXX) $(flags) $(optimise_file) -MMD -MP -c $< -o $@
+
+$(LIB): $(lib_objects) $(OBJ)/list.lib
+	$(say) AR $@
+	@mkdir -p $(@D) && rm -f $@
+	$(quiet)ar rcs $@ $(filter %.o,$^)
+
+$(OBJ)/labs.a: $(foreach lab,$(tested_labs),$(call lab_objects,$(lab))) $(OBJ)/list.tests
+	@rm -f $@ && ar rcs $@ $(filter %.o,$^)
+
+define link_binary
+	$(say) LINK $@
+	@mkdir -p $(@D)
+	$(quiet)$(CXX) $(flags) $(link) $(filter %.o,$^) $(filter %.a,$^) -lfmt -o $@
+endef
+
+$(BIN)/tests: $(test_objects) $(common_objects) $(tested_lab_library) $(LIB) $(OBJ)/list.tests
+	$(link_binary)
+
+$(BIN)/bench: $(bench_objects) $(LIB) $(OBJ)/list.bench
+	$(if $(bench_objects),,$(error there is no benchmark in tests/bench))
+	$(link_binary)
+
+define lab_rule
+$(BIN)/$(1): $(call lab_objects,$(1)) $(common_objects) $(LIB) $(OBJ)/list.labs
+	$$(link_binary)
+endef
+$(foreach lab,$(LABS),$(eval $(call lab_rule,$(lab))))
+
+compile_commands.json: $(OBJ)/flags $(OBJ)/list.sources
+	@{ before='['; for f in $(sources); do \
+	  printf '%s\n{"directory": "%s", "file": "%s", "command": "%s"}' \
+	    "$$before" '$(CURDIR)' "$$f" "$(compiler) $(flags) -c $$f"; before=','; \
+	done; printf '\n]\n'; } >$@
+
+-include $(shell find $(OBJ) -name '*.d' 2>/dev/null)
+
+# ---- style ---------------------------------------------------------------------------------------
+format:
+	clang-format -i $(sources) $(headers)
+
+# clang-tidy looks again only at files whose object was made anew.
+tidied := $(if $(filter 1,$(TIDY)),$(if $(shell command -v clang-tidy),\
+            $(patsubst %.cpp,$(OBJ)/%.tidy,$(filter-out tests/%,$(sources)))))
+$(OBJ)/%.tidy: %.cpp $(OBJ)/%.o .clang-tidy
+	$(say) TIDY $<
+	@clang-tidy --quiet $< -- $(filter-out -W% -march=%,$(flags)) 2>/dev/null && touch $@
+
+lint: $(tidied)
+	@sh .ci/lint $(sources) $(headers)
+
+# ---- install -------------------------------------------------------------------------------------
+define pkg_config
+prefix=$(PREFIX)
+includedir=$${prefix}/include/labgrad
+libdir=$${prefix}/lib
+
+Name: labgrad
+Description: Reverse-mode automatic differentiation from scratch in C++20
+Version: $(VERSION)
+Cflags: -I$${includedir} -pthread
+Libs: -L$${libdir} -llabgrad -lfmt -pthread
+endef
+export pkg_config
+
+to := $(DESTDIR)$(PREFIX)
+install: $(LIB) $(lab_binaries)
+	for h in $(filter engine/% nn/% data/%,$(headers)); do \
+	  install -D -m 644 "$$h" "$(to)/include/labgrad/$$h" || exit 1; done
+	install -D -m 644 $(LIB) "$(to)/lib/liblabgrad.a"
+	install -d "$(to)/lib/pkgconfig"
+	printf '%s\n' "$$pkg_config" >"$(to)/lib/pkgconfig/labgrad.pc"
+	for lab in $(LABS); do install -D -m 755 "$(BIN)/$$lab" "$(to)/bin/labgrad-$$lab" || exit 1; done
