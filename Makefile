@@ -44,8 +44,8 @@ else
 optimise := -O2 -DNDEBUG
 optimise_kernels := -O3
 endif
-flags := -std=c++20 -I. -pthread $(warnings) -march=$(ARCH) -ffp-contract=off $(optimise) \
-         $(CPPFLAGS) $(CXXFLAGS)
+flags := $(strip -std=c++20 -I. -pthread $(warnings) -march=$(ARCH) -ffp-contract=off $(optimise) \
+         $(CPPFLAGS) $(CXXFLAGS))
 link := -pthread $(if $(SANITIZE),-fsanitize=$(SANITIZE)) $(LDFLAGS)
 
 # ---- sources -------------------------------------------------------------------------------------
@@ -115,6 +115,8 @@ lib: $(LIB)
 
 .PHONY: $(LABS:%=lab-%)
 $(LABS:%=lab-%): lab-%: $(BIN)/%
+lab-%:
+	@echo 'there is no lab $*; the labs are: $(LABS)' >&2; exit 1
 
 say = @printf '  %-5s %s\n'
 quiet := $(if $(filter 1,$(V)),,@)
@@ -232,7 +234,7 @@ tidied := $(if $(filter 1,$(TIDY)),$(if $(shell command -v clang-tidy),\
             $(patsubst %.cpp,$(OBJ)/%.tidy,$(filter-out tests/%,$(sources)))))
 $(OBJ)/%.tidy: %.cpp $(OBJ)/%.o .clang-tidy
 	$(say) TIDY $<
-	@clang-tidy --quiet $< -- $(filter-out -W% -march=%,$(flags)) 2>/dev/null && touch $@
+	@clang-tidy --quiet $< -- $(filter-out -W%,$(flags)) 2>/dev/null && touch $@
 
 lint: $(tidied)
 	@sh .ci/lint $(sources) $(headers)
