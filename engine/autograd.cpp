@@ -1,0 +1,108 @@
+#include "engine/autograd.h"
+
+#include <atomic>
+#include <cmath>
+
+namespace labgrad {
+namespace {
+
+std::atomic<std::uint64_t> next_sequence{1};
+std::atomic<std::int64_t> alive{0};
+thread_local bool detecting = false;
+
+}  // namespace
+
+// The op whose backward runs on this thread, for messages; kept by the sweep.
+namespace detail {
+thread_local const char* running_op = nullptr;
+}
+
+void Saved::changed() const {
+  const std::string op = detail::running_op ? std::string("'") + detail::running_op + "'" : "an op";
+  fail("backward of " + op + ": a tensor of shape " + x_.shape().str() +
+       " that it saved has been changed in place (it is at version " +
+       std::to_string(x_.version()) + ", saved at version " + std::to_string(version_) +
+       "); change a copy instead, or after backward()");
+}
+
+Edge edge_to(const Tensor& x) {
+  Edge e;
+  if (!x.requires_grad()) return e;
+  if (x.impl()->node) {
+    e.node = x.impl()->node;
+    e.output = x.impl()->output;
+  } else {
+    e.leaf = x.ref();
+  }
+  e.shape = x.shape();
+  e.dtype = x.dtype();
+  e.device = x.device();
+  return e;
+}
+
+Node::Node(const char* op, std::uint32_t outputs)
+    : op_(op), sequence_(next_sequence.fetch_add(1, std::memory_order_relaxed)), outputs_(outputs) {
+  alive.fetch_add(1, std::memory_order_relaxed);
+}
+
+Node::~Node() { alive.fetch_sub(1, std::memory_order_relaxed); }
+
+std::int64_t live_nodes() { return alive.load(std::memory_order_relaxed); }
+
+DetectAnomaly::DetectAnomaly() : before_(std::exchange(detecting, true)) {}
+DetectAnomaly::~DetectAnomaly() { detecting = before_; }
+bool detecting_anomaly() { return detecting; }
+
+void check_finite(const Tensor& x, const std::string& what) {
+  if (!is_floating(x.dtype())) return;
+  const std::vector<double> values = x.to_vector();
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (std::isfinite(values[i])) continue;
+    Shape index = x.shape();
+    auto rest = static_cast<std::int64_t>(i);
+    for (int d = x.rank() - 1; d >= 0; --d) {
+      index[d] = rest % x.shape()[d];
+      rest /= x.shape()[d];
+    }
+    fail("anomaly: " + what + " of shape " + x.shape().str() + " has " +
+         (std::isnan(values[i]) ? "NaN"
+          : values[i] > 0       ? "inf"
+                                : "-inf") +
+         " at index " + index.str());
+  }
+}
+
+void detail::record(Tensor& y, Ref<GraphNode> node, std::uint32_t output) {
+  if (!is_floating(y.dtype())) return;
+  y.impl()->node = std::move(node);
+  y.impl()->output = output;
+  y.impl()->requires_grad = true;
+}
+
+void Tensor::register_hook(Hook hook) {
+  if (!requires_grad())
+    fail(
+        "register_hook: the tensor does not require a gradient, so the hook would never be called");
+  if (impl_->node) {
+    static_cast<Node&>(*impl_->node).hooks.emplace_back(impl_->output, std::move(hook));
+    return;
+  }
+  if (!impl_->extras) impl_->extras = std::make_unique<TensorImpl::Extras>();
+  impl_->extras->hooks.push_back(std::move(hook));
+}
+
+void Tensor::retain_grad() {
+  if (!requires_grad()) fail("retain_grad: the tensor does not require a gradient");
+  if (is_leaf()) return;
+  if (!impl_->extras) impl_->extras = std::make_unique<TensorImpl::Extras>();
+  if (impl_->extras->retained) return;
+  auto slot = std::make_shared<Ref<TensorImpl>>();
+  impl_->extras->retained = slot;
+  // The hook holds the slot and not the tensor: a node that owned its output would never be freed.
+  register_hook([slot](const Tensor& gradient) {
+    *slot = gradient.ref();
+    return Tensor();
+  });
+}
+
+}  // namespace labgrad

@@ -1,0 +1,259 @@
+#pragma once
+// The tape. Each differentiable op leaves a Node that holds, for every input that needs it, a
+// closure "gradient of the output in, gradient of this input out". The sweep over the nodes is in
+// engine/backward.h.
+//
+// An op with its own gradient reads:
+//
+//   // Y = A·B          dA = dY·Bᵀ          dB = Aᵀ·dY                           [matmul.grad]
+//   return differentiable("matmul", product(a, b),
+//       wrt(a, [b = save(b)](const Tensor& dy) { return matmul(dy, transpose(b)); }),
+//       wrt(b, [a = save(a)](const Tensor& dy) { return matmul(transpose(a), dy); }));
+//
+// - The closure of an input that needs no gradient is dropped at once, and with it what it saved.
+// - The sweep checks each gradient's shape and dtype against the input's and sums over what was
+//   broadcast, so no closure mentions broadcasting.
+// - A closure may take (dy, y): y is the op's output. Never capture the output: it would own
+// itself.
+// - Closures are written with differentiable ops, so they can be differentiated again. Where a
+// fused
+//   kernel is faster, the closure uses it when grad_enabled() is false: the sweep then records
+//   nothing, and no second derivative can be asked of it.
+
+#include <array>
+#include <concepts>
+#include <cstdint>
+#include <optional>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include "engine/tensor.h"
+
+namespace labgrad {
+
+// A tensor kept for backward. Reading it checks that nobody has changed it in place since.
+class Saved {
+ public:
+  explicit Saved(const Tensor& x) : x_(x), version_(x.version()) {}
+  // Error: names the op whose backward runs, and the version found and expected.
+  operator const Tensor&() const {
+    if (x_.version() != version_) changed();
+    return x_;
+  }
+  const Tensor& get() const { return *this; }
+
+ private:
+  [[noreturn]] void changed() const;
+
+  Tensor x_;
+  std::uint32_t version_;
+};
+inline Saved save(const Tensor& x) { return Saved(x); }
+
+// Where a gradient goes: on to the node that made the input, or to rest in a leaf. With the input's
+// shape, dtype and device, for the sweep to check the gradient against.
+struct Edge {
+  Ref<GraphNode> node;
+  std::uint32_t output = 0;
+  Ref<TensorImpl> leaf;
+  Shape shape;
+  DType dtype = f32;
+  Device device = Device::cpu;
+
+  bool needed() const { return node || leaf; }
+};
+
+Edge edge_to(const Tensor& x);
+
+class Node : public GraphNode {
+ public:
+  Node(const char* op, std::uint32_t outputs);
+  ~Node() override;
+
+  const char* op() const override { return op_; }
+  std::uint64_t sequence() const { return sequence_; }
+  std::uint32_t outputs() const { return outputs_; }
+
+  virtual std::span<Edge> edges() = 0;
+  // Gradients of the inputs (undefined where not needed) from those of the outputs.
+  virtual void backward(const Tensors& dys, Tensors& dxs) = 0;
+  // Drops what was saved; backward can't run any more.
+  virtual void release() = 0;
+  bool released() const { return released_; }
+
+  // ---- the sweep's own notes ----
+  Tensors pending;              // gradients of the outputs, as far as they have arrived
+  const void* sweep = nullptr;  // the sweep that `pending` belongs to
+  std::vector<std::pair<std::uint32_t, Hook>> hooks;  // with the output they belong to
+  std::vector<Shape> output_shapes;  // of ops with several outputs, some of which may go unused
+
+ protected:
+  bool released_ = false;
+
+ private:
+  const char* op_;
+  std::uint64_t sequence_;
+  std::uint32_t outputs_;
+};
+
+// Nodes alive in the process: returns to its value before when a graph has been dropped.
+std::int64_t live_nodes();
+
+// While it lives on this thread, every op checks its result and every backward its gradients, and
+// the first NaN or infinity is an error that names the op. Slow; for finding where it began.
+class DetectAnomaly {
+ public:
+  DetectAnomaly();
+  ~DetectAnomaly();
+  DetectAnomaly(const DetectAnomaly&) = delete;
+  DetectAnomaly& operator=(const DetectAnomaly&) = delete;
+
+ private:
+  bool before_;
+};
+bool detecting_anomaly();
+// Error: x has a NaN or infinity; the message starts with `what` and gives its index.
+void check_finite(const Tensor& x, const std::string& what);
+
+// ---- one input and the gradient with respect to it ----
+
+template <class F>
+struct Wrt {
+  Edge edge;
+  std::optional<F> gradient;  // none: the input needs no gradient
+};
+
+// With respect to x: gradient(dy) or gradient(dy, y).
+template <class F>
+Wrt<F> wrt(const Tensor& x, F gradient) {
+  if (!grad_enabled() || !x.requires_grad()) return {};
+  return {edge_to(x), std::move(gradient)};
+}
+
+namespace detail {
+
+template <class F>
+inline constexpr bool takes_output = std::invocable<F&, const Tensor&, const Tensor&>;
+
+// The output as its own node may keep it: the elements, without the node.
+class SavedOutput {
+ public:
+  void set(const Tensor& y) { saved_.emplace(y.detach()); }
+  void reset() { saved_.reset(); }
+  // In a recorded sweep it stands for the op's output again, so that gradients flow through it.
+  Tensor get(GraphNode* node) const {
+    const Tensor& y = saved_->get();
+    if (!grad_enabled()) return y;
+    Tensor attached = y.detach();
+    attached.impl()->node = Ref<GraphNode>(node);
+    attached.impl()->requires_grad = true;
+    return attached;
+  }
+
+ private:
+  std::optional<Saved> saved_;
+};
+
+// The node of an op with one output and a fixed number of inputs.
+template <class... F>
+class OpNode final : public Node, public Recycled<OpNode<F...>> {
+ public:
+  OpNode(const char* op, const Tensor& y, Wrt<F>... inputs)
+      : Node(op, 1), edges_{std::move(inputs.edge)...}, gradients_(std::move(inputs.gradient)...) {
+    bool wanted = false;
+    std::apply([&](auto&... g) { ((wanted |= wants_output(g)), ...); }, gradients_);
+    if (wanted) y_.set(y);
+  }
+
+  std::span<Edge> edges() override { return edges_; }
+
+  void backward(const Tensors& dys, Tensors& dxs) override {
+    std::size_t i = 0;
+    std::apply([&](auto&... g) { ((dxs[i++] = apply(g, dys[0])), ...); }, gradients_);
+  }
+
+  void release() override {
+    released_ = true;
+    std::apply([](auto&... g) { (g.reset(), ...); }, gradients_);
+    y_.reset();
+    for (Edge& e : edges_) e = {};
+  }
+
+ private:
+  template <class G>
+  static bool wants_output(const std::optional<G>& g) {
+    return takes_output<G> && g.has_value();
+  }
+  template <class G>
+  Tensor apply(std::optional<G>& g, const Tensor& dy) {
+    if (!g) return {};
+    if constexpr (takes_output<G>)
+      return (*g)(dy, y_.get(this));
+    else
+      return (*g)(dy);
+  }
+
+  std::array<Edge, sizeof...(F)> edges_;
+  std::tuple<std::optional<F>...> gradients_;
+  SavedOutput y_;
+};
+
+// The node of an op with any number of inputs and outputs and one closure for all of them.
+template <class F>
+class JointNode final : public Node, public Recycled<JointNode<F>> {
+ public:
+  JointNode(const char* op, std::vector<Edge> edges, F gradients, std::uint32_t outputs)
+      : Node(op, outputs), edges_(std::move(edges)), gradients_(std::move(gradients)) {}
+
+  std::span<Edge> edges() override { return edges_; }
+  void backward(const Tensors& dys, Tensors& dxs) override { dxs = (*gradients_)(dys); }
+  void release() override {
+    released_ = true;
+    gradients_.reset();
+    for (Edge& e : edges_) e = {};
+  }
+
+ private:
+  std::vector<Edge> edges_;
+  std::optional<F> gradients_;
+};
+
+void record(Tensor& y, Ref<GraphNode> node, std::uint32_t output);
+
+}  // namespace detail
+
+// Records that y is the result of `op`; the inputs and their gradients follow. y is new: no one
+// else holds it yet.
+template <class... F>
+Tensor differentiable(const char* op, Tensor y, Wrt<F>... inputs) {
+  if (detecting_anomaly()) check_finite(y, std::string("the result of '") + op + "'");
+  if ((inputs.gradient.has_value() || ...)) {
+    Ref<GraphNode> node(new detail::OpNode<F...>(op, y, std::move(inputs)...));
+    detail::record(y, std::move(node), 0);
+  }
+  return y;
+}
+
+// The same for ops with a list of inputs, or several outputs, or gradients that are computed
+// together: gradients(dys) takes the outputs' gradients and returns one for each input (an
+// undefined Tensor where none is needed: ask inputs[i].requires_grad() beforehand).
+template <class F>
+Tensors differentiable_joint(const char* op, Tensors ys, const Tensors& inputs, F gradients) {
+  if (detecting_anomaly())
+    for (const Tensor& y : ys) check_finite(y, std::string("a result of '") + op + "'");
+  bool needed = false;
+  for (const Tensor& x : inputs) needed |= x.requires_grad();
+  if (!needed || !grad_enabled()) return ys;
+  std::vector<Edge> edges;
+  for (const Tensor& x : inputs) edges.push_back(edge_to(x));
+  auto* joint = new detail::JointNode<F>(op, std::move(edges), std::move(gradients),
+                                         static_cast<std::uint32_t>(ys.size()));
+  for (const Tensor& y : ys) joint->output_shapes.push_back(y.shape());
+  Ref<GraphNode> node(joint);
+  std::uint32_t output = 0;
+  for (Tensor& y : ys) detail::record(y, node, output++);
+  return ys;
+}
+
+}  // namespace labgrad
