@@ -1,0 +1,58 @@
+#pragma once
+// The specification: every primitive of engine/kernels.h as the plain loop of its formula.
+// Complete, serial, never fast. The other devices are tested against it and fall back to it;
+// `--device naive` runs a whole lab on it.
+
+#include "engine/kernels.h"
+
+namespace labgrad {
+
+class Naive : public Kernels {
+ public:
+  // map.cpp
+  void fill(const Array& out, double value) const override;
+  void fill_i64(const Array& out, std::int64_t value) const override;
+  void copy(const Array& out, const Array& in) const override;
+  void map(Unary f, const Array& out, const Array& x) const override;
+  void zip(Binary f, const Array& out, const Array& x, const Array& y) const override;
+  void where(const Array& out, const Array& condition, const Array& x,
+             const Array& y) const override;
+  void clamp(const Array& out, const Array& x, double lo, double hi) const override;
+
+  // reduce.cpp
+  void reduce(Reduction f, const Array& out, const Array& x) const override;
+  void arg_reduce(bool largest, const Array& values, const Array& indices, const Array& x,
+                  int dim) const override;
+  void cumsum(const Array& out, const Array& x, int dim, bool reverse) const override;
+
+  // gemm.cpp
+  void gemm(const Array& c, const Array& a, const Array& b, bool accumulate) const override;
+
+  // rows.cpp
+  void softmax(const Array& y, const Array& x, int dim, bool log) const override;
+  void softmax_backward(const Array& dx, const Array& y, const Array& dy, int dim,
+                        bool log) const override;
+  void layer_norm(const Array& y, const Array& mean, const Array& rstd, const Array& x,
+                  const Array& w, const Array& b, double eps) const override;
+  void layer_norm_backward(const Array& dx, const Array& dy, const Array& x, const Array& mean,
+                           const Array& rstd, const Array& w) const override;
+
+  // index.cpp
+  void gather(const Array& out, const Array& x, const Array& index, int dim) const override;
+  void scatter_add(const Array& out, const Array& index, const Array& src, int dim) const override;
+  void index_select(const Array& out, const Array& x, const Array& index, int dim) const override;
+  void index_add(const Array& out, const Array& index, const Array& src, int dim) const override;
+  void sort(const Array& values, const Array& indices, const Array& x, int dim,
+            bool descending) const override;
+
+  // random.cpp
+  void dropout_mask(const Array& mask, std::uint64_t key, double p) const override;
+
+  // optim.cpp
+  void sgd_step(const Array& weight, const Array& grad, const Array& buffer,
+                const SgdStep& s) const override;
+  void adam_step(const Array& weight, const Array& grad, const Array& m, const Array& v,
+                 const AdamStep& s) const override;
+};
+
+}  // namespace labgrad
