@@ -1,0 +1,316 @@
+#include "engine/backward.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "engine/autograd.h"
+#include "engine/ops/arithmetic.h"
+#include "engine/ops/broadcast.h"
+
+namespace labgrad {
+
+namespace detail {
+extern thread_local const char* running_op;
+}
+
+namespace {
+
+struct ByAge {
+  bool operator()(const Ref<GraphNode>& a, const Ref<GraphNode>& b) const {
+    return static_cast<Node&>(*a).sequence() < static_cast<Node&>(*b).sequence();
+  }
+};
+
+// One input of grad(): the place whose gradient is wanted, and that gradient once it is complete.
+struct Target {
+  Edge edge;
+  Tensor gradient;
+  bool is(const Edge& e) const {
+    return edge.leaf ? e.leaf == edge.leaf
+                     : e.node && e.node == edge.node && e.output == edge.output;
+  }
+};
+
+class Sweep {
+ public:
+  Sweep(bool retain, bool create, std::vector<Target>* targets)
+      : retain_(retain), recording_(create), create_(create), targets_(targets) {}
+  // Also on the way out of an exception: no half-summed gradient may stay behind.
+  ~Sweep() {
+    detail::running_op = outer_op_;
+    for (const Ref<GraphNode>& n : heap_) {
+      auto& node = static_cast<Node&>(*n);
+      node.pending.clear();
+      node.sweep = nullptr;
+    }
+    for (const Ref<TensorImpl>& leaf : leaves_) leaf->pending = {};
+  }
+  Sweep(const Sweep&) = delete;
+  Sweep& operator=(const Sweep&) = delete;
+
+  void seed(const Tensor& output, const Tensor& gradient) { deliver(edge_to(output), gradient); }
+  // Only nodes on a way to the targets need to run.
+  void restrict_to(std::unordered_set<const GraphNode*> leading) { leading_ = std::move(leading); }
+  void run();
+
+ private:
+  void deliver(const Edge& edge, Tensor gradient);
+  void run_node(Node& node);
+  void settle(const Ref<TensorImpl>& leaf);
+  Tensor conform(Tensor gradient, const Edge& edge, const char* op, std::size_t input) const;
+  Tensor sum(const Tensor& a, Tensor&& b) const;
+  static Tensor hooked(Tensor gradient, const Hook& hook);
+  bool is_target(const Node& node) const {
+    return std::any_of(targets_->begin(), targets_->end(),
+                       [&](const Target& t) { return t.edge.node.get() == &node; });
+  }
+
+  bool retain_;
+  EnableGrad recording_;
+  bool create_;
+  std::vector<Target>* targets_;
+  std::unordered_set<const GraphNode*> leading_;
+  std::vector<Ref<GraphNode>> heap_;  // the youngest on top: all its users have run before it
+  std::vector<Ref<TensorImpl>> leaves_;
+  Tensors dxs_;
+  const char* outer_op_ = detail::running_op;
+};
+
+// True if nobody else can see x's elements, so that they may be added to in place.
+bool sole_owner(const Tensor& x) {
+  return x.impl()->use_count() == 1 && x.impl()->storage->use_count() == 1 && !x.impl()->node &&
+         x.is_contiguous();
+}
+
+Tensor Sweep::sum(const Tensor& a, Tensor&& b) const {
+  if (!create_ && sole_owner(a)) {
+    kernels(a.device()).zip(Binary::add, a.array(), a.array(), b.array());
+    return a;
+  }
+  return add(a, b);
+}
+
+void Sweep::deliver(const Edge& edge, Tensor gradient) {
+  if (edge.leaf) {
+    Ref<TensorImpl>& pending = edge.leaf->pending;
+    if (!pending) {
+      leaves_.push_back(edge.leaf);
+      pending = gradient.ref();
+      return;
+    }
+    const Tensor before(std::move(pending));
+    pending = sum(before, std::move(gradient)).ref();
+    return;
+  }
+  auto& node = static_cast<Node&>(*edge.node);
+  if (targets_ && !leading_.contains(&node) && !is_target(node)) return;
+  if (!node.sweep) {
+    node.sweep = this;
+    node.pending.resize(node.outputs());
+    heap_.push_back(edge.node);
+    std::push_heap(heap_.begin(), heap_.end(), ByAge());
+  } else if (node.sweep != this) {
+    fail(std::string("backward: it was called, from a hook, on a graph that is being swept (at '") +
+         node.op() + "')");
+  }
+  Tensor& pending = node.pending[edge.output];
+  if (!pending.defined()) {
+    pending = std::move(gradient);
+    return;
+  }
+  const Tensor before = std::move(pending);
+  pending = sum(before, std::move(gradient));
+}
+
+// The gradient with the input's shape and dtype. What the op has broadcast is summed here, and
+// nowhere else.
+Tensor Sweep::conform(Tensor gradient, const Edge& edge, const char* op, std::size_t input) const {
+  if (gradient.shape() != edge.shape) {
+    if (!broadcasts_to(edge.shape, gradient.shape()))
+      fail(std::string("backward of '") + op + "': the gradient of input " + std::to_string(input) +
+           " has shape " + gradient.shape().str() + ", the input " + edge.shape.str());
+    gradient = sum_to(gradient, edge.shape);
+  }
+  if (gradient.dtype() != edge.dtype) gradient = to(gradient, edge.dtype);
+  if (gradient.device() != edge.device)
+    fail(std::string("backward of '") + op + "': the gradient of input " + std::to_string(input) +
+         " is on " + name_of(gradient.device()) + ", the input on " + name_of(edge.device));
+  if (detecting_anomaly())
+    check_finite(gradient, std::string("the gradient of input ") + std::to_string(input) + " of '" +
+                               op + "'");
+  return gradient;
+}
+
+Tensor Sweep::hooked(Tensor gradient, const Hook& hook) {
+  Tensor other = hook(gradient);
+  if (!other.defined()) return gradient;
+  if (other.shape() != gradient.shape() || other.dtype() != gradient.dtype())
+    fail("hook: it returned a gradient of shape " + other.shape().str() + " and dtype " +
+         name_of(other.dtype()) + ", expected " + gradient.shape().str() + " and " +
+         name_of(gradient.dtype()));
+  return other;
+}
+
+void Sweep::run_node(Node& node) {
+  Tensors dys = std::move(node.pending);
+  node.pending.clear();
+  node.sweep = nullptr;
+  for (const auto& [output, hook] : node.hooks)
+    if (dys[output].defined()) dys[output] = hooked(std::move(dys[output]), hook);
+  if (targets_) {
+    for (Target& t : *targets_)
+      if (t.edge.node.get() == &node && dys[t.edge.output].defined())
+        t.gradient = dys[t.edge.output];
+    if (!leading_.contains(&node)) return;
+  }
+  if (node.released())
+    fail(std::string("backward: the graph has been freed already at '") + node.op() +
+         "', by an earlier backward(). To go through it again, give the first one retain_graph = "
+         "true; to start anew from a value carried over (a hidden state), detach() it");
+  for (std::size_t i = 0; i < dys.size(); ++i)
+    if (!dys[i].defined()) {
+      dys[i] = empty(node.output_shapes[i], node.edges()[0].dtype, node.edges()[0].device);
+      dys[i].zero_();
+    }
+
+  detail::running_op = node.op();
+  const std::span<Edge> edges = node.edges();
+  dxs_.assign(edges.size(), {});
+  node.backward(dys, dxs_);
+  if (dxs_.size() != edges.size())
+    fail(std::string("backward of '") + node.op() + "': " + std::to_string(dxs_.size()) +
+         " gradients for " + std::to_string(edges.size()) + " inputs");
+  dys.clear();
+  for (std::size_t i = 0; i < edges.size(); ++i) {
+    if (!edges[i].needed() || !dxs_[i].defined()) continue;
+    deliver(edges[i], conform(std::move(dxs_[i]), edges[i], node.op(), i));
+  }
+  if (!retain_) node.release();
+}
+
+void Sweep::settle(const Ref<TensorImpl>& leaf) {
+  Tensor gradient(std::move(leaf->pending));
+  leaf->pending = {};
+  if (leaf->extras)
+    for (const Hook& hook : leaf->extras->hooks) gradient = hooked(std::move(gradient), hook);
+  if (targets_) {
+    for (Target& t : *targets_)
+      if (t.edge.leaf == leaf) t.gradient = gradient;
+    return;
+  }
+  if (leaf->grad && create_) {
+    leaf->grad = add(Tensor(leaf->grad), gradient).ref();
+  } else if (leaf->grad) {
+    Tensor total(leaf->grad);
+    NoGrad no_grad;
+    total.add_(gradient);
+  } else {
+    // The first gradient is taken over, if nobody else holds it.
+    leaf->grad = create_ || sole_owner(gradient) ? gradient.ref() : clone(gradient).ref();
+  }
+}
+
+void Sweep::run() {
+  while (!heap_.empty()) {
+    std::pop_heap(heap_.begin(), heap_.end(), ByAge());
+    const Ref<GraphNode> node = std::move(heap_.back());
+    heap_.pop_back();
+    run_node(static_cast<Node&>(*node));
+  }
+  detail::running_op = outer_op_;
+  for (const Ref<TensorImpl>& leaf : leaves_) settle(leaf);
+}
+
+// The nodes from which a way leads back to a target.
+std::unordered_set<const GraphNode*> nodes_towards(const std::vector<Target>& targets,
+                                                   const Tensors& outputs) {
+  std::vector<Node*> reached;
+  std::unordered_set<const GraphNode*> seen;
+  auto visit = [&](GraphNode* n) {
+    if (n && seen.insert(n).second) reached.push_back(static_cast<Node*>(n));
+  };
+  for (const Tensor& y : outputs) visit(y.impl()->node.get());
+  for (std::size_t i = 0; i < reached.size(); ++i)
+    for (const Edge& e : reached[i]->edges()) visit(e.node.get());
+
+  std::sort(reached.begin(), reached.end(),
+            [](const Node* a, const Node* b) { return a->sequence() < b->sequence(); });
+  std::unordered_set<const GraphNode*> leading;
+  for (Node* n : reached)
+    for (const Edge& e : n->edges())
+      if ((e.node && leading.contains(e.node.get())) ||
+          std::any_of(targets.begin(), targets.end(), [&](const Target& t) { return t.is(e); }))
+        leading.insert(n);
+  return leading;
+}
+
+void seed_all(Sweep& sweep, const char* function, const Tensors& outputs, const Tensors& seeds) {
+  if (!seeds.empty() && seeds.size() != outputs.size())
+    fail(std::string(function) + ": " + std::to_string(seeds.size()) + " seed gradients for " +
+         std::to_string(outputs.size()) + " outputs");
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const Tensor& y = outputs[i];
+    if (!y.requires_grad())
+      fail(std::string(function) + ": the output of shape " + y.shape().str() +
+           " does not require a gradient: nothing it was computed from does, or it was computed "
+           "under NoGrad or after detach()");
+    Tensor seed = seeds.empty() ? Tensor() : seeds[i];
+    if (!seed.defined()) {
+      if (y.numel() != 1)
+        fail(std::string(function) + ": the output has shape " + y.shape().str() +
+             "; only a single number has a gradient by itself. Reduce it first, for example with "
+             "sum(), or pass a seed gradient of that shape");
+      seed = empty(y.shape(), y.dtype(), y.device());
+      seed.fill_(1);
+    }
+    if (seed.shape() != y.shape() || seed.dtype() != y.dtype())
+      fail(std::string(function) + ": the seed gradient is " + name_of(seed.dtype()) + " " +
+           seed.shape().str() + ", the output " + name_of(y.dtype()) + " " + y.shape().str());
+    sweep.seed(y, seed);
+  }
+}
+
+}  // namespace
+
+void backward(const Tensors& outputs, const Tensors& seeds, BackwardOptions options) {
+  Sweep sweep(options.retain_graph || options.create_graph, options.create_graph, nullptr);
+  seed_all(sweep, "backward", outputs, seeds);
+  sweep.run();
+}
+
+void Tensor::backward(const Tensor& seed, BackwardOptions options) const {
+  labgrad::backward({*this}, seed.defined() ? Tensors{seed} : Tensors{}, options);
+}
+
+Tensors grad(const Tensors& outputs, const Tensors& inputs, const Tensors& seeds,
+             GradOptions options) {
+  std::vector<Target> targets;
+  for (const Tensor& x : inputs) {
+    if (!x.requires_grad())
+      fail("grad: an input of shape " + x.shape().str() + " does not require a gradient");
+    targets.push_back({edge_to(x), {}});
+  }
+  {
+    Sweep sweep(options.retain_graph || options.create_graph, options.create_graph, &targets);
+    for (const Tensor& y : outputs) y.array();
+    sweep.restrict_to(nodes_towards(targets, outputs));
+    seed_all(sweep, "grad", outputs, seeds);
+    sweep.run();
+  }
+  Tensors gradients;
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    if (!targets[i].gradient.defined() && !options.allow_unused)
+      fail("grad: the outputs do not depend on input " + std::to_string(i) + " of shape " +
+           inputs[i].shape().str() +
+           "; give allow_unused = true to get an undefined Tensor for it");
+    gradients.push_back(targets[i].gradient);
+  }
+  return gradients;
+}
+
+Tensor grad(const Tensor& output, const Tensor& input, const Tensor& seed, GradOptions options) {
+  return grad(Tensors{output}, Tensors{input}, seed.defined() ? Tensors{seed} : Tensors{},
+              options)[0];
+}
+
+}  // namespace labgrad

@@ -1,0 +1,59 @@
+#pragma once
+// + - * / pow and the comparisons, elementwise with NumPy's broadcasting.
+//
+// Dtypes meet as in PyTorch: bool < i64 < f32 < f64, and a number or a rank-0 tensor doesn't lift
+// f32 to f64. Errors: shapes that do not broadcast (both are shown, the offending sizes marked);
+// operands on different devices.
+
+#include "engine/tensor.h"
+
+namespace labgrad {
+
+Tensor add(const Tensor& a, const Tensor& b, Caller caller = Caller::here());
+Tensor sub(const Tensor& a, const Tensor& b, Caller caller = Caller::here());
+Tensor mul(const Tensor& a, const Tensor& b, Caller caller = Caller::here());
+// True division: integers are divided as f32. x / 0 is ±inf or NaN.
+Tensor div(const Tensor& a, const Tensor& b, Caller caller = Caller::here());
+// a^b. pow(x, 0) = 1; the gradient by a base of 0 is 0 for exponent 0 or above 1; the gradient by
+// the exponent is 0 at base 0. A negative base is fine as long as the exponent is whole.
+Tensor pow(const Tensor& a, const Tensor& b, Caller caller = Caller::here());
+Tensor pow(const Tensor& a, Scalar b);
+Tensor neg(const Tensor& x);
+
+Tensor operator+(const Tensor& a, const Tensor& b);
+Tensor operator-(const Tensor& a, const Tensor& b);
+Tensor operator*(const Tensor& a, const Tensor& b);
+Tensor operator/(const Tensor& a, const Tensor& b);
+Tensor operator-(const Tensor& x);
+Tensor operator+(const Tensor& a, Scalar b);
+Tensor operator-(const Tensor& a, Scalar b);
+Tensor operator*(const Tensor& a, Scalar b);
+Tensor operator/(const Tensor& a, Scalar b);
+Tensor operator+(Scalar a, const Tensor& b);
+Tensor operator-(Scalar a, const Tensor& b);
+Tensor operator*(Scalar a, const Tensor& b);
+Tensor operator/(Scalar a, const Tensor& b);
+
+// Comparisons: a bool tensor, without gradient. NaN compares unequal to all.
+Tensor eq(const Tensor& a, const Tensor& b, Caller caller = Caller::here());
+Tensor ne(const Tensor& a, const Tensor& b, Caller caller = Caller::here());
+Tensor operator<(const Tensor& a, const Tensor& b);
+Tensor operator<=(const Tensor& a, const Tensor& b);
+Tensor operator>(const Tensor& a, const Tensor& b);
+Tensor operator>=(const Tensor& a, const Tensor& b);
+Tensor operator==(const Tensor& a, const Tensor& b);
+Tensor operator!=(const Tensor& a, const Tensor& b);
+Tensor operator<(const Tensor& a, Scalar b);
+Tensor operator<=(const Tensor& a, Scalar b);
+Tensor operator>(const Tensor& a, Scalar b);
+Tensor operator>=(const Tensor& a, Scalar b);
+Tensor operator==(const Tensor& a, Scalar b);
+Tensor operator!=(const Tensor& a, Scalar b);
+
+// Of bool tensors; other dtypes are compared with 0 first.
+Tensor operator!(const Tensor& x);
+Tensor operator&(const Tensor& a, const Tensor& b);
+Tensor operator|(const Tensor& a, const Tensor& b);
+Tensor operator^(const Tensor& a, const Tensor& b);
+
+}  // namespace labgrad
