@@ -1,5 +1,5 @@
-// The command line of a lab: typed options with defaults, ranges, a manual and clear errors.
 #pragma once
+// The command line of a lab: typed options with defaults, ranges, a manual and clear errors.
 
 #include <cstdint>
 #include <functional>

@@ -1,6 +1,6 @@
+#pragma once
 // Tables: the same rows go to the terminal (aligned, within the page), to results.json and to
 // report.html.
-#pragma once
 
 #include <concepts>
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Text for a terminal: how wide a UTF-8 string is on the screen, padding, wrapping, near misses.
 #pragma once
+// Text for a terminal: how wide a UTF-8 string is on the screen, padding, wrapping, near misses.
 
 #include <cstddef>
 #include <cstdint>
