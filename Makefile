@@ -66,11 +66,11 @@ LABS := $(sort $(filter-out common,$(foreach f,$(call under,labs),$(word 2,$(sub
 lab_objects = $(call objects,$(call under,labs/$(1)))
 lab_binaries := $(LABS:%=$(BIN)/%)
 # The labs that `make run` runs; the others are listed at its end.
-run_labs := $(foreach lab,autograd attention,$(filter $(lab),$(LABS)))
+run_labs := $(strip $(foreach lab,autograd attention,$(filter $(lab),$(LABS))))
 other_labs := $(filter-out $(run_labs),$(LABS))
 # A lab with tests of its own (tests/labs/<lab>/) is linked to them as an archive: only the files
 # that a test uses are taken, and never the one with the lab's main().
-tested_labs := $(foreach lab,$(LABS),$(if $(call under,tests/labs/$(lab)),$(lab)))
+tested_labs := $(strip $(foreach lab,$(LABS),$(if $(call under,tests/labs/$(lab)),$(lab))))
 tested_lab_library := $(if $(tested_labs),$(OBJ)/labs.a)
 
 # ---- what one asks for ---------------------------------------------------------------------------
@@ -117,6 +117,7 @@ lib: $(LIB)
 
 .PHONY: $(LABS:%=lab-%)
 $(LABS:%=lab-%): lab-%: $(BIN)/%
+	@echo '$< is up to date; $< --help lists its options'
 lab-%:
 	@echo 'there is no lab $*; the labs are: $(LABS)' >&2; exit 1
 
@@ -125,7 +126,7 @@ quiet := $(if $(filter 1,$(V)),,@)
 
 # $(1): the labs to run. All of them run even if one fails; the reports stand where the labs put
 # them by default.
-run_each = status=0; \
+run_each = status=0; [ -n '$(1)' ] || { echo 'there is no lab yet'; exit 1; }; \
   for lab in $(1); do \
     printf '\n==== $(BIN)/%s\n' "$$lab $(ARGS)"; $(BIN)/$$lab $(ARGS) || status=1; \
   done; \
