@@ -43,7 +43,8 @@ else ifeq ($(DEBUG),1)
 optimise := -O0 -g -D_GLIBCXX_ASSERTIONS
 else
 optimise := -O2 -DNDEBUG
-optimise_kernels := -O3
+optimise_kernels := -O3 -fno-math-errno \
+  $(if $(filter x86_64%,$(shell $(CXX) -dumpmachine)),-mprefer-vector-width=512)
 endif
 optimise_kernels += -ffp-contract=fast
 flags := $(strip -std=c++20 -I. -pthread $(warnings) -march=$(ARCH) -ffp-contract=off $(optimise) \
