@@ -45,6 +45,14 @@ Node::Node(const char* op, std::uint32_t outputs)
   alive.fetch_add(1, std::memory_order_relaxed);
 }
 
+Node::Extras& Node::extras() {
+  if (!extras_) {
+    extras_ = std::make_unique<Extras>();
+    if (outputs_ > 1) extras_->pending.resize(outputs_);
+  }
+  return *extras_;
+}
+
 Node::~Node() { alive.fetch_sub(1, std::memory_order_relaxed); }
 
 std::int64_t live_nodes() { return alive.load(std::memory_order_relaxed); }
@@ -84,7 +92,7 @@ void Tensor::register_hook(Hook hook) {
     fail(
         "register_hook: the tensor does not require a gradient, so the hook would never be called");
   if (impl_->node) {
-    static_cast<Node&>(*impl_->node).hooks.emplace_back(impl_->output, std::move(hook));
+    static_cast<Node&>(*impl_->node).extras().hooks.emplace_back(impl_->output, std::move(hook));
     return;
   }
   if (!impl_->extras) impl_->extras = std::make_unique<TensorImpl::Extras>();

@@ -20,6 +20,7 @@
 //   kernel is faster, the closure uses it when grad_enabled() is false: the sweep then records
 //   nothing, and no second derivative can be asked of it.
 
+#include <algorithm>
 #include <array>
 #include <concepts>
 #include <cstdint>
@@ -77,16 +78,25 @@ class Node : public GraphNode {
 
   virtual std::span<Edge> edges() = 0;
   // Gradients of the inputs (undefined where not needed) from those of the outputs.
-  virtual void backward(const Tensors& dys, Tensors& dxs) = 0;
+  virtual void backward(std::span<Tensor> dys, std::span<Tensor> dxs) = 0;
   // Drops what was saved; backward can't run any more.
   virtual void release() = 0;
   bool released() const { return released_; }
 
-  // ---- the sweep's own notes ----
-  Tensors pending;              // gradients of the outputs, as far as they have arrived
-  const void* sweep = nullptr;  // the sweep that `pending` belongs to
-  std::vector<std::pair<std::uint32_t, Hook>> hooks;  // with the output they belong to
-  std::vector<Shape> output_shapes;  // of ops with several outputs, some of which may go unused
+  // What few nodes have, kept apart so that the others stay small.
+  struct Extras {
+    std::vector<std::pair<std::uint32_t, Hook>> hooks;  // with the output they belong to
+    std::vector<Shape> output_shapes;                   // of an op with several outputs ...
+    Tensors pending;                                    // ... and their gradients
+  };
+  Extras& extras();
+  const Extras* has_extras() const { return extras_.get(); }
+
+  // During a sweep: the gradients of the outputs, as far as they have arrived.
+  std::span<Tensor> pending() {
+    return outputs_ == 1 ? std::span<Tensor>(&first_pending_, 1) : extras().pending;
+  }
+  const void* sweep = nullptr;  // the sweep that they belong to
 
  protected:
   bool released_ = false;
@@ -95,6 +105,8 @@ class Node : public GraphNode {
   const char* op_;
   std::uint64_t sequence_;
   std::uint32_t outputs_;
+  Tensor first_pending_;
+  std::unique_ptr<Extras> extras_;
 };
 
 // Nodes alive in the process: returns to its value before when a graph has been dropped.
@@ -168,7 +180,7 @@ class OpNode final : public Node, public Recycled<OpNode<F...>> {
 
   std::span<Edge> edges() override { return edges_; }
 
-  void backward(const Tensors& dys, Tensors& dxs) override {
+  void backward(std::span<Tensor> dys, std::span<Tensor> dxs) override {
     std::size_t i = 0;
     std::apply([&](auto&... g) { ((dxs[i++] = apply(g, dys[0])), ...); }, gradients_);
   }
@@ -207,7 +219,13 @@ class JointNode final : public Node, public Recycled<JointNode<F>> {
       : Node(op, outputs), edges_(std::move(edges)), gradients_(std::move(gradients)) {}
 
   std::span<Edge> edges() override { return edges_; }
-  void backward(const Tensors& dys, Tensors& dxs) override { dxs = (*gradients_)(dys); }
+  void backward(std::span<Tensor> dys, std::span<Tensor> dxs) override {
+    Tensors gradients = (*gradients_)(Tensors(dys.begin(), dys.end()));
+    if (gradients.size() != dxs.size())
+      fail(std::string("backward of '") + op() + "': " + std::to_string(gradients.size()) +
+           " gradients for " + std::to_string(dxs.size()) + " inputs");
+    std::move(gradients.begin(), gradients.end(), dxs.begin());
+  }
   void release() override {
     released_ = true;
     gradients_.reset();
@@ -249,7 +267,7 @@ Tensors differentiable_joint(const char* op, Tensors ys, const Tensors& inputs, 
   for (const Tensor& x : inputs) edges.push_back(edge_to(x));
   auto* joint = new detail::JointNode<F>(op, std::move(edges), std::move(gradients),
                                          static_cast<std::uint32_t>(ys.size()));
-  for (const Tensor& y : ys) joint->output_shapes.push_back(y.shape());
+  for (const Tensor& y : ys) joint->extras().output_shapes.push_back(y.shape());
   Ref<GraphNode> node(joint);
   std::uint32_t output = 0;
   for (Tensor& y : ys) detail::record(y, node, output++);

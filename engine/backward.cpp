@@ -40,8 +40,7 @@ class Sweep {
     detail::running_op = outer_op_;
     for (const Ref<GraphNode>& n : heap_) {
       auto& node = static_cast<Node&>(*n);
-      node.pending.clear();
-      node.sweep = nullptr;
+      forget(node);
     }
     for (const Ref<TensorImpl>& leaf : leaves_) leaf->pending = {};
   }
@@ -54,12 +53,17 @@ class Sweep {
   void run();
 
  private:
+  struct Running;
   void deliver(const Edge& edge, Tensor gradient);
   void run_node(Node& node);
   void settle(const Ref<TensorImpl>& leaf);
   Tensor conform(Tensor gradient, const Edge& edge, const char* op, std::size_t input) const;
   Tensor sum(const Tensor& a, Tensor&& b) const;
   static Tensor hooked(Tensor gradient, const Hook& hook);
+  static void forget(Node& node) {
+    for (Tensor& dy : node.pending()) dy = {};
+    node.sweep = nullptr;
+  }
   bool is_target(const Node& node) const {
     return std::any_of(targets_->begin(), targets_->end(),
                        [&](const Target& t) { return t.edge.node.get() == &node; });
@@ -74,6 +78,13 @@ class Sweep {
   std::vector<Ref<TensorImpl>> leaves_;
   Tensors dxs_;
   const char* outer_op_ = detail::running_op;
+};
+
+// Leaves no gradient behind in the node that runs, however it ends.
+struct Sweep::Running {
+  explicit Running(Node& n) : node(n) {}
+  ~Running() { forget(node); }
+  Node& node;
 };
 
 // True if nobody else can see x's elements, so that they may be added to in place.
@@ -106,14 +117,13 @@ void Sweep::deliver(const Edge& edge, Tensor gradient) {
   if (targets_ && !leading_.contains(&node) && !is_target(node)) return;
   if (!node.sweep) {
     node.sweep = this;
-    node.pending.resize(node.outputs());
     heap_.push_back(edge.node);
     std::push_heap(heap_.begin(), heap_.end(), ByAge());
   } else if (node.sweep != this) {
     fail(std::string("backward: it was called, from a hook, on a graph that is being swept (at '") +
          node.op() + "')");
   }
-  Tensor& pending = node.pending[edge.output];
+  Tensor& pending = node.pending()[edge.output];
   if (!pending.defined()) {
     pending = std::move(gradient);
     return;
@@ -152,11 +162,10 @@ Tensor Sweep::hooked(Tensor gradient, const Hook& hook) {
 }
 
 void Sweep::run_node(Node& node) {
-  Tensors dys = std::move(node.pending);
-  node.pending.clear();
-  node.sweep = nullptr;
-  for (const auto& [output, hook] : node.hooks)
-    if (dys[output].defined()) dys[output] = hooked(std::move(dys[output]), hook);
+  const std::span<Tensor> dys = node.pending();
+  if (const Node::Extras* extras = node.has_extras())
+    for (const auto& [output, hook] : extras->hooks)
+      if (dys[output].defined()) dys[output] = hooked(std::move(dys[output]), hook);
   if (targets_) {
     for (Target& t : *targets_)
       if (t.edge.node.get() == &node && dys[t.edge.output].defined())
@@ -167,20 +176,17 @@ void Sweep::run_node(Node& node) {
     fail(std::string("backward: the graph has been freed already at '") + node.op() +
          "', by an earlier backward(). To go through it again, give the first one retain_graph = "
          "true; to start anew from a value carried over (a hidden state), detach() it");
+  const std::span<Edge> edges = node.edges();
   for (std::size_t i = 0; i < dys.size(); ++i)
     if (!dys[i].defined()) {
-      dys[i] = empty(node.output_shapes[i], node.edges()[0].dtype, node.edges()[0].device);
+      dys[i] = empty(node.extras().output_shapes[i], edges[0].dtype, edges[0].device);
       dys[i].zero_();
     }
 
   detail::running_op = node.op();
-  const std::span<Edge> edges = node.edges();
   dxs_.assign(edges.size(), {});
   node.backward(dys, dxs_);
-  if (dxs_.size() != edges.size())
-    fail(std::string("backward of '") + node.op() + "': " + std::to_string(dxs_.size()) +
-         " gradients for " + std::to_string(edges.size()) + " inputs");
-  dys.clear();
+  forget(node);  // a gradient that nobody else holds may now be added to in place
   for (std::size_t i = 0; i < edges.size(); ++i) {
     if (!edges[i].needed() || !dxs_[i].defined()) continue;
     deliver(edges[i], conform(std::move(dxs_[i]), edges[i], node.op(), i));
@@ -213,8 +219,9 @@ void Sweep::settle(const Ref<TensorImpl>& leaf) {
 void Sweep::run() {
   while (!heap_.empty()) {
     std::pop_heap(heap_.begin(), heap_.end(), ByAge());
-    const Ref<GraphNode> node = std::move(heap_.back());
+    const Ref<GraphNode> node = heap_.back();
     heap_.pop_back();
+    const Running running(static_cast<Node&>(*node));
     run_node(static_cast<Node&>(*node));
   }
   detail::running_op = outer_op_;
