@@ -49,6 +49,12 @@ Tensor number(Scalar value, const Tensor& like) {
   return s;
 }
 
+Tensor filled(double value, const Shape& shape, const Tensor& like) {
+  Tensor y = empty(shape, like.dtype(), like.device());
+  kernels(like.device()).fill(y.array(), value);
+  return y;
+}
+
 DType common_dtype(const Tensor& a, const Tensor& b) {
   auto kind = [](DType t) { return is_floating(t) ? 2 : t == DType::i64 ? 1 : 0; };
   if (kind(a.dtype()) == kind(b.dtype())) {

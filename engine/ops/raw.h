@@ -19,6 +19,9 @@ Tensor reduce(Reduction f, const Tensor& x, const Shape& kept);
 // a real number next to i64 makes an f32, and f32 next to f64 an f64.
 Tensor number(Scalar value, const Tensor& like);
 
+// A new tensor with every element the same, of the dtype and on the device of `like`.
+Tensor filled(double value, const Shape& shape, const Tensor& like);
+
 // Error unless a and b are on one device.
 void check_devices(const char* op, const Tensor& a, const Tensor& b);
 

@@ -1,0 +1,10 @@
+#pragma once
+// All ops.
+
+#include "engine/ops/arithmetic.h"
+#include "engine/ops/broadcast.h"
+#include "engine/ops/index.h"
+#include "engine/ops/join.h"
+#include "engine/ops/matmul.h"
+#include "engine/ops/pointwise.h"
+#include "engine/ops/shape.h"
