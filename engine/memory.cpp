@@ -18,6 +18,8 @@ namespace {
 // at most a fifth of itself.
 constexpr std::size_t unit = 64;
 constexpr int class_count = 160;
+constexpr std::size_t slab_small = 1024;  // blocks up to this size are cut from slabs, for good
+constexpr std::size_t slab_bytes = std::size_t{64} << 10;
 constexpr std::size_t keep_small = std::size_t{64} << 10;  // larger blocks go to the shared pool
 constexpr std::size_t keep_per_class = std::size_t{4} << 20;
 constexpr std::size_t cache_floor = std::size_t{64} << 20;
@@ -86,7 +88,7 @@ thread_local ThreadCache* this_cache = nullptr;
 void pool_push(SizeClass c, void* block) {
   // Not more is cached than has been in use at once, so a program stays within twice its peak.
   const std::size_t limit = std::max(cache_floor, peak.load(std::memory_order_relaxed));
-  if (cached.load(std::memory_order_relaxed) + c.bytes > limit) {
+  if (c.bytes > slab_small && cached.load(std::memory_order_relaxed) + c.bytes > limit) {
     std::free(block);
     return;
   }
@@ -125,6 +127,15 @@ ThreadCache* cache() {
   return this_cache;
 }
 
+// Cuts a slab into blocks of class c: one to hand out, the others into the thread's list. A million
+// graph nodes then cost a million times their size, without the C library's bookkeeping between.
+void* cut_slab(SizeClass c, FreeLists& lists) {
+  auto* slab = static_cast<std::byte*>(std::aligned_alloc(unit, slab_bytes));
+  if (!slab) return nullptr;
+  for (std::size_t at = slab_bytes / c.bytes - 1; at > 0; --at) lists.push(c, slab + at * c.bytes);
+  return slab;
+}
+
 // The sanitizers must see each block's own life, or they miss a use after it was given back.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr bool recycle = false;
@@ -149,6 +160,8 @@ void* allocate(std::size_t bytes) {
     if (c.bytes <= keep_small)
       if (ThreadCache* mine = cache()) block = mine->lists.pop(c);
     if (!block) block = pool_pop(c);
+    if (!block && c.bytes <= slab_small)
+      if (ThreadCache* mine = cache()) block = cut_slab(c, mine->lists);
   }
   if (!block) block = std::aligned_alloc(unit, c.bytes);
   if (!block) {
@@ -190,6 +203,7 @@ void reset_peak_memory() { peak.store(live.load(std::memory_order_relaxed)); }
 void release_cached_memory() {
   for (int i = 1; i < class_count; ++i) {
     const SizeClass c = class_of_index(i);
+    if (c.bytes <= slab_small) continue;  // parts of a slab
     if (ThreadCache* mine = cache())
       while (void* block = mine->lists.pop(c)) std::free(block);
     while (void* block = pool_pop(c)) std::free(block);

@@ -21,7 +21,8 @@ struct MemoryStats {
 MemoryStats memory_stats();
 void reset_peak_memory();
 
-// Frees every cached block of this thread and of the shared pool.
+// Frees the cached blocks of this thread and of the shared pool (those above 1 KiB; smaller ones
+// are parts of slabs and stay).
 void release_cached_memory();
 
 // Storage tells the statistics of its elements through these two.
