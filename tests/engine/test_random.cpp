@@ -293,10 +293,10 @@ TEST_CASE("generator: bad arguments are errors and draw nothing") {
 
 // The known answers that the authors publish with Random123.
 TEST_CASE("philox: published vectors") {
-  const auto check = [](labgrad::U32x4 counter, std::uint32_t k0, std::uint32_t k1,
+  const auto check = [](labgrad::PhiloxBlock counter, std::uint32_t k0, std::uint32_t k1,
                         std::array<std::uint32_t, 4> want) {
-    const labgrad::U32x4 got = labgrad::philox4x32(counter, k0, k1);
-    for (std::size_t i = 0; i < 4; ++i) CHECK(got.lane[i] == want[i]);
+    const labgrad::PhiloxBlock got = labgrad::philox4x32(counter, k0, k1);
+    for (std::size_t i = 0; i < 4; ++i) CHECK(got.word[i] == want[i]);
   };
   check({{0, 0, 0, 0}}, 0, 0, {0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8});
   const std::uint32_t ones = 0xffffffff;
@@ -305,18 +305,17 @@ TEST_CASE("philox: published vectors") {
         {0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1});
 }
 
-TEST_CASE("philox: elements are the words of their block, and unit_float covers [0, 1)") {
+TEST_CASE("philox: positions are the words of their block, and no part of key or place is lost") {
   const std::uint64_t key = 0x123456789abcdef0;
   for (const std::uint64_t block : {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{1} << 40}) {
-    const labgrad::U32x4 words = labgrad::philox_block(key, block);
+    const labgrad::PhiloxBlock words = labgrad::philox(key, block);
     for (std::uint64_t i = 0; i < 4; ++i) {
-      CHECK(labgrad::philox_at(key, 4 * block + i) == words.lane[i]);
+      CHECK(labgrad::philox_uniform(key, 4 * block + i) == words.word[i] * 0x1p-32);
     }
   }
-  CHECK(labgrad::philox_at(key, 0) != labgrad::philox_at(key, std::uint64_t{4} << 32));
-  CHECK(labgrad::philox_at(key, 0) != labgrad::philox_at(key ^ (std::uint64_t{1} << 32), 0));
-  CHECK(labgrad::unit_float(0) == 0.0f);
-  CHECK(labgrad::unit_float(~0u) == 1.0f - 0x1p-24f);
+  const std::uint64_t one_high = std::uint64_t{1} << 32;
+  CHECK(labgrad::philox(key, 0).word[0] != labgrad::philox(key, one_high).word[0]);
+  CHECK(labgrad::philox(key, 0).word[0] != labgrad::philox(key ^ one_high, 0).word[0]);
 }
 
 TEST_CASE("splitmix64: first outputs for the seed 0, and parts that get seeds of their own") {
