@@ -8,7 +8,8 @@ namespace labgrad {
 const Kernels& kernels(Device device) {
   static const Naive naive;
   static const Cpu cpu;
-  return device == Device::naive ? naive : cpu;
+  if (device == Device::naive) return naive;
+  return cpu;
 }
 
 }  // namespace labgrad

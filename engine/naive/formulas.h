@@ -154,8 +154,8 @@ T apply(Unary f, T x) {
         return sigmoid(x);
       case Unary::erf:
         return std::erf(x);
-      case Unary::gelu:  // x Φ(x); Φ by erfc, which keeps its digits for negative x
-        return x / 2 * std::erfc(-x * T(0.70710678118654752440));
+      case Unary::gelu:  // x Φ(x); Φ by erfc, which keeps its digits for negative x; -0 at -inf
+        return x < -40 ? T(-0.0) : x / 2 * std::erfc(-x * T(0.70710678118654752440));
       case Unary::softplus:  // log(1 + e^x) = max(x, 0) + log(1 + e^-|x|)
         return larger(x, T(0)) + std::log1p(std::exp(-std::abs(x)));
       case Unary::floor:
