@@ -4,6 +4,7 @@
 #include "engine/ops/broadcast.h"
 #include "engine/ops/pointwise.h"
 #include "engine/ops/raw.h"
+#include "engine/ops/select.h"
 
 namespace labgrad {
 namespace {
