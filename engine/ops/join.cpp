@@ -2,8 +2,8 @@
 
 #include "engine/autograd.h"
 #include "engine/ops/broadcast.h"
-#include "engine/ops/pointwise.h"
 #include "engine/ops/raw.h"
+#include "engine/ops/select.h"
 #include "engine/ops/shape.h"
 
 namespace labgrad {
