@@ -8,6 +8,8 @@ namespace labgrad {
 
 class Cpu : public Naive {
  public:
+  // gemm.cpp
+  void gemm(const Array& c, const Array& a, const Array& b, bool accumulate) const override;
 };
 
 }  // namespace labgrad

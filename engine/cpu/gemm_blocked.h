@@ -1,0 +1,156 @@
+#pragma once
+// The loops around the micro-kernel, for products whose operands may be anything that can be
+// copied into panels: matrices (gemm.cpp) or images seen as matrices (the convolutions).
+//
+//   for the depth in steps of depth_block          a slice of A and B whose panels fit in the
+//   caches
+//     for the columns in steps of column_block     B's slice copied once: 3 MiB in the last cache
+//       for row groups x column groups             the tasks, divided among threads
+//         for each panel of tile_columns           32 KiB of B stay in the first cache
+//           for each tile_rows rows                A's group (150 KiB) comes from the second cache
+//             tile
+//
+// Threads divide C, never a sum.
+
+#include <algorithm>
+#include <cstdint>
+
+#include "engine/cpu/gemm_kernel.h"
+#include "engine/cpu/threads.h"
+#include "engine/memory.h"
+
+namespace labgrad::cpu {
+
+// A block of memory from the recycling allocator for the length of a scope.
+template <class T>
+class Scratch {
+ public:
+  explicit Scratch(std::int64_t count) : bytes_(static_cast<std::size_t>(count) * sizeof(T)) {
+    if (count > 0) data_ = static_cast<T*>(allocate(bytes_));
+  }
+  ~Scratch() {
+    if (data_) deallocate(data_, bytes_);
+  }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  T* get() const { return data_; }
+
+ private:
+  std::size_t bytes_;
+  T* data_ = nullptr;
+};
+
+// What an operand gives to the loops: where a part of it can be read.
+template <class T>
+struct Panel {
+  const T* data;
+  std::int64_t stride;
+};
+
+inline constexpr std::int64_t depth_block = 256;
+inline constexpr std::int64_t column_block = 3072;
+inline constexpr std::int64_t row_group = 8 * tile_rows;
+// Copied rows are this much longer than the depth, so that they don't all fall in one cache set.
+template <class T>
+inline constexpr std::int64_t row_padding = 64 / sizeof(T);
+
+inline std::int64_t divide_up(std::int64_t n, std::int64_t by) { return (n + by - 1) / by; }
+
+// Adds or copies a part of a tile to where C really is.
+template <class T>
+void place(T* c, std::int64_t row_step, std::int64_t column_step, const T* from,
+           std::int64_t from_stride, std::int64_t rows, std::int64_t columns, bool accumulate) {
+  for (std::int64_t i = 0; i < rows; ++i)
+    for (std::int64_t j = 0; j < columns; ++j) {
+      T& z = c[i * row_step + j * column_step];
+      z = accumulate ? z + from[i * from_stride + j] : from[i * from_stride + j];
+    }
+}
+
+// C's rows [i0, i1) and one panel of columns: the innermost two loops.
+template <class T>
+void panel_times(Panel<T> a, bool row_major, Panel<T> b, std::int64_t depth, std::int64_t rows,
+                 std::int64_t columns, T* c, std::int64_t row_step, std::int64_t column_step,
+                 bool accumulate) {
+  const std::int64_t vectors = divide_up(columns, lanes<T>);
+  const bool direct = column_step == 1 && columns == vectors * lanes<T>;
+  // Even shares instead of full tiles and a small rest, whose loads would outnumber its sums.
+  const std::int64_t tiles = divide_up(rows, tile_rows), share = rows / tiles;
+  const std::int64_t longer = rows % tiles;
+  for (std::int64_t t = 0, i = 0; t < tiles; ++t) {
+    const std::int64_t height = share + (t < longer ? 1 : 0);
+    const TileFunction<T> f = tile_function<T>(height, vectors, row_major);
+    const T* left = a.data + i * (row_major ? a.stride : 1);
+    if (direct) {
+      f(depth, left, a.stride, b.data, b.stride, c + i * row_step, row_step, accumulate);
+    } else {
+      alignas(64) T part[tile_rows * tile_columns<T>];
+      f(depth, left, a.stride, b.data, b.stride, part, tile_columns<T>, false);
+      place(c + i * row_step, row_step, column_step, part, tile_columns<T>, height, columns,
+            accumulate);
+    }
+    i += height;
+  }
+}
+
+// C (m x n, any strides) = A B, plus the old C if accumulate; depth > 0.
+//
+// Left:  space(count, depth): how many elements rows() wants for a copy, 0 if it needs none;
+//        rows(i, count, k, depth, space): a Panel of rows i .. i+count and columns k .. k+depth,
+//          read at data[r * stride + q] if row_major(), else at data[q * stride + r];
+// Right: in_place(): can panels be read where they are? Then
+//        columns(j, k): the Panel whose element (q, r) is B's (k + q, j + r);
+//        pack(to, stride, k, depth, j, count): copies it, to[q * stride + r], zeros from count on.
+template <class T, class Left, class Right>
+void blocked_product(std::int64_t m, std::int64_t n, std::int64_t depth, const Left& left,
+                     const Right& right, T* c, std::int64_t row_step, std::int64_t column_step,
+                     bool accumulate, bool parallel) {
+  constexpr std::int64_t wide = tile_columns<T>;
+  for (std::int64_t k = 0; k < depth; k += depth_block) {
+    const std::int64_t deep = std::min(depth_block, depth - k);
+    for (std::int64_t j0 = 0; j0 < n; j0 += column_block) {
+      const std::int64_t across = std::min(column_block, n - j0);
+      const std::int64_t panels = divide_up(across, wide);
+      // In place only whole panels can be read, the last one may have to be copied.
+      const std::int64_t copied_from = right.in_place() ? across / wide : 0;
+      const Scratch<T> packed((panels - copied_from) * wide * deep);
+      auto stride_of = [&](std::int64_t p) {
+        return std::min(wide, divide_up(across - p * wide, lanes<T>) * lanes<T>);
+      };
+      auto space_of = [&](std::int64_t p) {
+        return packed.get() + (p - copied_from) * wide * deep;
+      };
+      parallel_for(panels - copied_from, parallel ? 8 : panels,
+                   [&](std::int64_t begin, std::int64_t end) {
+                     for (std::int64_t p = copied_from + begin; p < copied_from + end; ++p)
+                       right.pack(space_of(p), stride_of(p), k, deep, j0 + p * wide,
+                                  std::min(wide, across - p * wide));
+                   });
+
+      // Even row groups; where they are few, the columns are divided as well (each such task copies
+      // its rows again).
+      const std::int64_t groups = divide_up(m, row_group), group = divide_up(m, groups);
+      const std::int64_t panel_groups =
+          parallel && groups < 8 ? std::min(panels, divide_up(16, groups)) : 1;
+      const std::int64_t panel_group = divide_up(panels, panel_groups);
+      const std::int64_t tasks = groups * panel_groups;
+      parallel_for(tasks, parallel ? 1 : tasks, [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t task = begin; task < end; ++task) {
+          const std::int64_t i0 = task / panel_groups * group, rows = std::min(group, m - i0);
+          const std::int64_t p0 = task % panel_groups * panel_group;
+          const Scratch<T> space(left.space(rows, deep));
+          const Panel<T> a = left.rows(i0, rows, k, deep, space.get());
+          for (std::int64_t p = p0; p < std::min(panels, p0 + panel_group); ++p) {
+            const Panel<T> b = p < copied_from ? right.columns(j0 + p * wide, k)
+                                               : Panel<T>{space_of(p), stride_of(p)};
+            panel_times(a, left.row_major(), b, deep, rows, std::min(wide, across - p * wide),
+                        c + i0 * row_step + (j0 + p * wide) * column_step, row_step, column_step,
+                        accumulate || k > 0);
+          }
+        }
+      });
+    }
+  }
+}
+
+}  // namespace labgrad::cpu
