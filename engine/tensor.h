@@ -6,6 +6,7 @@
 // change it in place, or concern its gradient.
 
 #include <functional>
+#include <iosfwd>
 #include <memory>
 #include <optional>
 #include <span>
@@ -165,6 +166,9 @@ class Tensor {
 
   Ref<TensorImpl> impl_;
 };
+
+// Prints x.str().
+std::ostream& operator<<(std::ostream& out, const Tensor& x);
 
 // ---- making tensors without values; engine/create.h has the rest ----
 
