@@ -1,0 +1,48 @@
+#include "data/vocabulary.h"
+
+#include <algorithm>
+
+namespace labgrad::data {
+
+Vocabulary::Vocabulary(std::vector<std::string> specials, std::size_t unknown)
+    : unknown_(static_cast<std::int64_t>(unknown)) {
+  if (unknown >= specials.size())
+    fail("Vocabulary: the unknown word is special " + std::to_string(unknown) + " of " +
+         std::to_string(specials.size()));
+  for (const std::string& word : specials) {
+    if (contains(word)) fail("Vocabulary: the special '" + word + "' is given twice");
+    add(word);
+  }
+}
+
+std::int64_t Vocabulary::add(const std::string& word) {
+  const auto [place, is_new] = ids_.emplace(word, size());
+  if (is_new) words_.push_back(word);
+  return place->second;
+}
+
+std::int64_t Vocabulary::id(const std::string& word) const {
+  const auto place = ids_.find(word);
+  return place == ids_.end() ? unknown_ : place->second;
+}
+
+const std::string& Vocabulary::word(std::int64_t id) const {
+  if (id < 0 || id >= size())
+    fail("Vocabulary: there is no word with id " + std::to_string(id) + ", the ids are 0 to " +
+         std::to_string(size() - 1));
+  return words_[static_cast<std::size_t>(id)];
+}
+
+Tensor encode(std::span<const std::vector<std::string>> sentences, const Vocabulary& vocabulary,
+              std::int64_t length) {
+  Tensor ids = empty({static_cast<std::int64_t>(sentences.size()), length}, i64, default_device());
+  ids.zero_();
+  const auto out = ids.writable_span<std::int64_t>();
+  const auto width = static_cast<std::size_t>(length);
+  for (std::size_t i = 0; i < sentences.size(); ++i)
+    for (std::size_t j = 0; j < std::min(width, sentences[i].size()); ++j)
+      out[i * width + j] = vocabulary.id(sentences[i][j]);
+  return ids;
+}
+
+}  // namespace labgrad::data
