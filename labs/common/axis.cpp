@@ -26,11 +26,12 @@ double round_step(double span, int count) {
   return 10.0 * power;
 }
 
+// "-1234.5" as "−1,234.5", with a true minus sign.
 std::string with_thousands(std::string digits) {
   const std::size_t start = digits[0] == '-' ? 1 : 0;
   std::size_t end = std::min(digits.find('.'), digits.size());
   while (end > start + 3) digits.insert(end -= 3, ",");
-  return digits;
+  return start == 0 ? digits : "−" + digits.substr(1);
 }
 
 // All labels of a linear axis with the same number of decimals and the same power of ten.
@@ -65,6 +66,8 @@ std::vector<Tick> log_ticks(double low, double high, int count) {
   if (decades < 2 && high / low < 3.0) return linear_ticks(low, high, count);
   const bool all_digits = decades < 3;
   const int stride = std::max(1, static_cast<int>(std::ceil(double(decades) / (count + 2))));
+  // Powers of ten as such if they don't all read well as plain numbers.
+  const bool plain = low >= 0.9e-3 && high <= 1.1e5;
   std::vector<Tick> ticks;
   for (int power = first; power <= last; ++power) {
     for (int digit = 1; digit <= 9; ++digit) {
@@ -73,7 +76,7 @@ std::vector<Tick> log_ticks(double low, double high, int count) {
       const bool labelled =
           all_digits ? digit == 1 || digit == 2 || digit == 5 : digit == 1 && power % stride == 0;
       if (labelled) {
-        ticks.push_back({value, tick_text(value)});
+        ticks.push_back({value, plain || digit > 1 ? tick_text(value) : "10" + superscript(power)});
       } else if (stride == 1 || digit == 1) {
         ticks.push_back({value, ""});
       }
@@ -93,7 +96,8 @@ std::string tick_text(double value) {
     return with_thousands(whole ? fmt::format("{:.0f}", rounded) : fmt::format("{:.4g}", value));
   }
   int exponent = static_cast<int>(std::floor(std::log10(size) + 1e-9));
-  const std::string mantissa = fmt::format("{:.3g}", value / std::pow(10.0, exponent));
+  const std::string mantissa =
+      with_thousands(fmt::format("{:.3g}", value / std::pow(10.0, exponent)));
   if (mantissa == "1") return "10" + superscript(exponent);
   return mantissa + "×10" + superscript(exponent);
 }

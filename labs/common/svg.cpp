@@ -39,18 +39,19 @@ std::string coordinates(const std::vector<Point>& points) {
   return out;
 }
 
-// Letter widths of Helvetica in thousandths of the size, by group.
+// Letter widths as parts of the size, by group: of DejaVu Sans, the widest of the fonts named
+// below, so that nothing is cut off in any of them.
 double letter_width(char32_t c) {
-  if (c >= 0x80) return 0.62;
+  if (c >= 0x80) return 0.65;
   const char letter = static_cast<char>(c);
   const auto in = [letter](std::string_view set) {
     return set.find(letter) != std::string_view::npos;
   };
-  if (in("ijl'|.,:;!")) return 0.28;
-  if (in(" ftrI()[]/\\-\"`")) return 0.34;
-  if (in("mwMW@%")) return 0.88;
+  if (in("ijlI'|.,:;! ")) return 0.32;
+  if (in("ftr()[]/\\-\"`")) return 0.40;
+  if (in("mwMW@%")) return 0.90;
   if (letter >= 'A' && letter <= 'Z') return 0.70;
-  return 0.56;
+  return 0.62;
 }
 
 }  // namespace
@@ -73,7 +74,7 @@ double text_width(std::string_view text, double size, bool bold) {
     const char32_t c = next_code_point(text, at);
     if (display_width(text.substr(start, at - start)) > 0) width += letter_width(c);
   }
-  return width * size * (bold ? 1.08 : 1.0);
+  return width * size * (bold ? 1.13 : 1.0);
 }
 
 Svg::Svg(double width, double height, std::string_view title)
