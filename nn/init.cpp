@@ -7,16 +7,6 @@
 namespace labgrad::nn {
 namespace {
 
-// Calls draw(span) on w's elements, in its own type.
-template <class F>
-void fill(Tensor& w, const char* name, F draw) {
-  NoGrad no_grad;
-  dispatch_floating(w.dtype(), name, [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    draw(w.writable_span<T>());
-  });
-}
-
 struct Fans {
   double in, out;
 };
@@ -51,16 +41,9 @@ double inverse_erf(double y) {
 
 }  // namespace
 
-void uniform_(Tensor& w, double low, double high, Generator& g) {
-  fill(w, "uniform_", [&](auto out) { g.uniform(out, low, high); });
-}
-
-void normal_(Tensor& w, double mean, double std, Generator& g) {
-  fill(w, "normal_", [&](auto out) { g.normal(out, mean, std); });
-}
-
 // The order of the operations is PyTorch's, to the last bit of the bound.
 void kaiming_uniform_(Tensor& w, double a, Generator& g) {
+  NoGrad no_grad;
   const double gain = std::sqrt(2.0 / (1 + a * a));
   const double std = gain / std::sqrt(fans(w, "kaiming_uniform_").in);
   const double bound = std::sqrt(3.0) * std;
@@ -68,6 +51,7 @@ void kaiming_uniform_(Tensor& w, double a, Generator& g) {
 }
 
 void xavier_uniform_(Tensor& w, double gain, Generator& g) {
+  NoGrad no_grad;
   const auto [in, out] = fans(w, "xavier_uniform_");
   const double std = gain * std::sqrt(2.0 / (in + out));
   const double bound = std::sqrt(3.0) * std;
@@ -75,6 +59,7 @@ void xavier_uniform_(Tensor& w, double gain, Generator& g) {
 }
 
 void xavier_normal_(Tensor& w, double gain, Generator& g) {
+  NoGrad no_grad;
   const auto [in, out] = fans(w, "xavier_normal_");
   normal_(w, 0, gain * std::sqrt(2.0 / (in + out)), g);
 }
@@ -85,11 +70,13 @@ void trunc_normal_(Tensor& w, double mean, double std, double low, double high, 
   auto F = [](double x) { return (1 + std::erf(x / std::numbers::sqrt2)) / 2; };
   const double from = 2 * F((low - mean) / std) - 1;
   const double to = 2 * F((high - mean) / std) - 1;
-  fill(w, "trunc_normal_", [&](auto out) {
-    g.uniform(out, from, to);
-    for (auto& x : out) {
+  NoGrad no_grad;
+  uniform_(w, from, to, g);
+  dispatch_floating(w.dtype(), "trunc_normal_", [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    for (T& x : w.writable_span<T>()) {
       const double z = inverse_erf(x) * std * std::numbers::sqrt2 + mean;
-      x = static_cast<std::remove_reference_t<decltype(x)>>(std::clamp(z, low, high));
+      x = static_cast<T>(std::clamp(z, low, high));
     }
   });
 }
@@ -97,6 +84,7 @@ void trunc_normal_(Tensor& w, double mean, double std, double low, double high, 
 Tensor uniform_parameter(const Shape& shape, std::int64_t fan_in, Generator& g) {
   Tensor w = empty(shape, f32, default_device());
   const double bound = fan_in > 0 ? 1 / std::sqrt(static_cast<double>(fan_in)) : 0;
+  NoGrad no_grad;
   uniform_(w, -bound, bound, g);
   return w.requires_grad_();
 }

@@ -1,19 +1,15 @@
 #pragma once
 // Initial values, drawn as PyTorch draws them: the same seed gives the same weights. All write in
-// place and outside the graph; `w` is dense and of a floating dtype.
+// place and outside the graph; `w` is dense and of a floating dtype. Plain uniform_ and normal_ are
+// in engine/create.h.
 //
 // fan_in is the product of all sizes but the first, fan_out the first times the sizes from the
 // third on: for a Linear [out, in], they are in and out.
 
-#include "engine/random.h"
-#include "engine/tensor.h"
+#include "engine/create.h"
 
 namespace labgrad::nn {
 
-// Uniform in [low, high).
-void uniform_(Tensor& w, double low, double high, Generator& g = default_generator());
-// Normal with the given mean and standard deviation.
-void normal_(Tensor& w, double mean = 0, double std = 1, Generator& g = default_generator());
 // Uniform in ±√3·gain/√fan_in with gain = √(2/(1 + a²)); He et al. 2015, section 2.2. a is the
 // slope of a leaky ReLU; PyTorch's Linear and Conv use a = √5, which makes the bound 1/√fan_in.
 void kaiming_uniform_(Tensor& w, double a = 0, Generator& g = default_generator());
