@@ -167,7 +167,6 @@ Tensor pad(const Tensor& x, const std::vector<std::int64_t>& widths, Scalar valu
          caller);
   Shape shape = x.shape(), kept = x.shape();
   std::int64_t from = 0, to = 0;  // where the kept part of x starts, in x and in y
-  Strides steps;
   std::vector<std::int64_t> negative;
   for (int d = x.rank() - 1, i = 0; i + 1 < static_cast<int>(widths.size()); --d, i += 2) {
     const std::int64_t before = widths[static_cast<std::size_t>(i)];
