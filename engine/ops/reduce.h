@@ -22,6 +22,8 @@ class Dims {
 
   // x's shape with 1 in these dimensions. Error: names op, dim and the permitted range.
   Shape kept(const Shape& x, const char* op) const;
+  // The shape of the reduction's result. Error: as above.
+  Shape result(const Shape& x, bool keepdim, const char* op) const;
 
  private:
   Shape dims_;  // a short list without a heap block, not a shape
@@ -45,8 +47,8 @@ Tensor var(const Tensor& x, const Dims& dims = {}, VarOptions options = {});
 // sqrt(var). Its gradient is 0 where all x are equal (the derivative does not exist there).
 Tensor std(const Tensor& x, const Dims& dims = {}, VarOptions options = {});
 
-// (Σ |x|^p)^(1/p); for p = inf the largest |x|, for p = 0 the number of non-zeros. The gradient of
-// the zero vector is 0 (for p = 2 the derivative does not exist there). Error: not floating, p < 0.
+// (Σ |x|^p)^(1/p); for p = inf the largest |x|. The gradient of the zero vector is 0 (for p = 2 the
+// derivative does not exist there). Errors: x is not floating; p < 1.
 Tensor norm(const Tensor& x, double p = 2);
 Tensor norm(const Tensor& x, double p, const Dims& dims, bool keepdim = false);
 
