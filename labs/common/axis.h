@@ -9,7 +9,7 @@ namespace labgrad::labs {
 
 // How the caller wants an axis; what is left open follows from the data.
 struct Axis {
-  std::string label;
+  std::string label = {};
   bool log = false;  // logarithmic; numbers that aren't positive are then left out
   std::optional<double> min = {}, max = {};
   std::vector<double> ticks = {};  // at these values, instead of round numbers
@@ -17,7 +17,7 @@ struct Axis {
 
 struct Tick {
   double value;
-  std::string label;  // empty: a minor tick
+  std::string label = {};  // empty: a minor tick
 };
 
 // Smallest and largest of the numbers an axis can show.

@@ -13,38 +13,38 @@
 namespace labgrad::labs {
 
 struct Paragraph {
-  std::string text;  // `code` between backquotes
+  std::string text = {};  // `code` between backquotes
 };
 
 struct Equation {
-  std::string id;  // as in docs/equations.md: "attention.1"; may be empty
-  std::string text;
+  std::string id = {};  // as in docs/equations.md: "attention.1"; may be empty
+  std::string text = {};
 };
 
 // Shown letter by letter, with the width of each letter equal: programs, drawings made of letters.
 struct Preformatted {
-  std::string text;
+  std::string text = {};
 };
 
 // A claim, what was measured and what bounds it.
 struct Check {
-  std::string what;
-  Cell measured;
-  std::string bound;
+  std::string what = {};
+  Cell measured = {};
+  std::string bound = {};
   bool ok = false;
 
   std::string measured_text() const;
 };
 
 struct Picture {
-  std::string name;     // of the file, without .svg
-  std::string caption;  // what is to be seen
-  std::string svg;
+  std::string name = {};     // of the file, without .svg
+  std::string caption = {};  // what is to be seen
+  std::string svg = {};
 };
 
 // What the student was asked before the result, and how it came out.
 struct Question {
-  std::string text;
+  std::string text = {};
   std::vector<std::string> choices = {};      // empty: the answer is a number
   std::optional<std::string> predicted = {};  // nothing: not asked, or not answered
   std::optional<std::string> actual = {};     // nothing: not yet known
@@ -54,17 +54,17 @@ struct Question {
 using Block = std::variant<Paragraph, Equation, Preformatted, Table, Check, Picture, Question>;
 
 struct Section {
-  std::string name;   // as in --section
-  std::string title;  // as in the heading
+  std::string name = {};   // as in --section
+  std::string title = {};  // as in the heading
   std::vector<Block> blocks = {};
   double seconds = 0.0;
   std::string error = {};  // why the section ended early, if it did
 };
 
 struct Document {
-  std::string name;  // of the lab's folder and program
-  std::string title;
-  std::string summary;  // one sentence
+  std::string name = {};  // of the lab's folder and program
+  std::string title = {};
+  std::string summary = {};  // one sentence
   std::vector<std::pair<std::string, std::string>> options = {};
   std::vector<Section> sections = {};
 

@@ -13,16 +13,16 @@ namespace labgrad::labs {
 enum class Mark { none, circle, square, triangle, diamond };
 
 struct LegendEntry {
-  std::string name;
-  std::string colour;
+  std::string name = {};
+  std::string colour = {};
   bool line = true;
   std::string dash = {};
   Mark mark = Mark::none;
 };
 
 struct FrameOptions {
-  std::string title;
-  Axis x, y;
+  std::string title = {};
+  Axis x = {}, y = {};
   double width = 640.0, height = 380.0;
   std::vector<LegendEntry> legend = {};
   std::vector<std::string> categories = {};  // names along the x axis, at 0, 1, 2, ...

@@ -134,9 +134,11 @@ std::string draw_graph(const GraphPicture& graph) {
       draw_piece(svg, path[i], path[i + 1], sideways);
     draw_arrow_head(svg, tip, sideways);
     const Point middle{(path[0].first + path[1].first) / 2, (path[0].second + path[1].second) / 2};
-    if (!graph.edges[e].label.empty())
-      svg.text({middle.first, middle.second + 4}, graph.edges[e].label,
-               {.size = 11, .anchor = Anchor::middle, .halo = true});
+    if (graph.edges[e].label.empty()) continue;
+    const double room = text_width(graph.edges[e].label, 11.0) + 4;
+    svg.rect({middle.first - room / 2, middle.second - 7}, room, 14, {.fill = "#ffffff"});
+    svg.text({middle.first, middle.second + 4}, graph.edges[e].label,
+             {.size = 11, .anchor = Anchor::middle});
   }
   for (std::size_t i = 0; i < graph.nodes.size(); ++i)
     draw_node(svg, graph.nodes[i], place(layout.nodes[i].along, layout.nodes[i].across));

@@ -9,20 +9,20 @@ namespace labgrad::labs {
 enum class NodeKind { input, parameter, op, result };
 
 struct GraphNode {
-  std::string id;
-  std::vector<std::string> lines;  // what stands in the node; the first is bold
+  std::string id = {};
+  std::vector<std::string> lines = {};  // what stands in the node; the first is bold
   NodeKind kind = NodeKind::op;
 };
 
 struct GraphEdge {
-  std::string from, to;  // ids
+  std::string from = {}, to = {};  // ids
   std::string label = {};
 };
 
 struct GraphPicture {
-  std::string title;
-  std::vector<GraphNode> nodes;
-  std::vector<GraphEdge> edges;
+  std::string title = {};
+  std::vector<GraphNode> nodes = {};
+  std::vector<GraphEdge> edges = {};
   bool left_to_right = true;  // else from top to bottom
 };
 

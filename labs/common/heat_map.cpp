@@ -9,7 +9,7 @@
 #include "engine/error.h"
 #include "labs/common/axis.h"
 #include "labs/common/frame.h"
-#include "labs/common/text.h"
+#include "labs/common/png.h"
 
 namespace labgrad::labs {
 namespace {
@@ -114,26 +114,41 @@ void draw_labels(Svg& svg, const HeatMap& map, const Layout& at) {
   }
 }
 
+Rgb cell_colour(const HeatMap& map, const Layout& at, double v) {
+  if (!std::isfinite(v)) return {170, 170, 170};
+  return colour_at(map.colours, (v - at.low) / (at.high - at.low));
+}
+
+std::string cell_text(const HeatMap& map, double v) {
+  return fmt::format(fmt::runtime("{:" + map.number_format + "}"), v);
+}
+
+// Many cells go into one image, which is much smaller than as many rectangles.
+void draw_cells_as_image(Svg& svg, const HeatMap& map, const Layout& at) {
+  Raster raster{at.columns, at.rows, 3, {}};
+  for (const auto& row : map.values)
+    for (double v : row)
+      for (double channel : cell_colour(map, at, v))
+        raster.pixels.push_back(static_cast<std::uint8_t>(std::lround(channel)));
+  svg.image({at.left, at.top}, static_cast<double>(at.columns) * at.cell_width,
+            static_cast<double>(at.rows) * at.cell_height, png_data_uri(raster));
+}
+
 void draw_cells(Svg& svg, const HeatMap& map, const Layout& at) {
   for (std::size_t r = 0; r < at.rows; ++r)
     for (std::size_t c = 0; c < at.columns; ++c) {
-      const double v = map.values[r][c];
       const Point corner{at.left + static_cast<double>(c) * at.cell_width,
                          at.top + static_cast<double>(r) * at.cell_height};
-      const Rgb colour = std::isfinite(v)
-                             ? colour_at(map.colours, (v - at.low) / (at.high - at.low))
-                             : Rgb{170, 170, 170};
+      const Rgb colour = cell_colour(map, at, map.values[r][c]);
       // A hair wider than the cell, so that no white line shows between two cells.
       svg.rect(corner, at.cell_width + 0.3, at.cell_height + 0.3, {.fill = hex(colour)});
       if (map.number_format.empty()) continue;
-      const std::string text = fmt::format(fmt::runtime("{:" + map.number_format + "}"), v);
-      svg.text({corner.first + at.cell_width / 2, corner.second + at.cell_height / 2 + 4}, text,
+      svg.text({corner.first + at.cell_width / 2, corner.second + at.cell_height / 2 + 4},
+               cell_text(map, map.values[r][c]),
                {.size = label_size,
                 .anchor = Anchor::middle,
                 .colour = is_dark(colour) ? "#ffffff" : ink});
     }
-  svg.rect({at.left, at.top}, static_cast<double>(at.columns) * at.cell_width,
-           static_cast<double>(at.rows) * at.cell_height, {.stroke = muted, .width = 0.8});
 }
 
 }  // namespace
@@ -146,7 +161,10 @@ std::string draw_heat_map(const HeatMap& map) {
   set_limits(map, at);
 
   const double most = static_cast<double>(std::max(at.rows, at.columns));
-  const double usual = map.number_format.empty() ? std::clamp(480.0 / most, 5.0, 30.0) : 40.0;
+  double usual = std::clamp(480.0 / most, 5.0, 30.0);
+  if (!map.number_format.empty())
+    for (const auto& row : map.values)
+      for (double v : row) usual = std::max(usual, text_width(cell_text(map, v), label_size) + 14);
   at.cell_width = map.cell.value_or(usual);
   at.cell_height = map.cell.value_or(map.number_format.empty() ? usual : 26.0);
   if (map.above && !map.cell)
@@ -184,7 +202,9 @@ std::string draw_heat_map(const HeatMap& map) {
   if (map.above)
     draw_image(svg, *map.above, {at.left, margin + title_height + box_label_room}, image_scale_x,
                image_scale_y);
-  draw_cells(svg, map, at);
+  const bool many = at.rows * at.columns > 900 && map.number_format.empty();
+  many ? draw_cells_as_image(svg, map, at) : draw_cells(svg, map, at);
+  svg.rect({at.left, at.top}, wide, high, {.stroke = muted, .width = 0.8});
   draw_labels(svg, map, at);
   if (map.colour_bar) draw_colour_bar(svg, map, at, at.left + wide + 14);
   if (!map.column_title.empty())

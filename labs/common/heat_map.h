@@ -15,8 +15,8 @@ enum class Colours {
 };
 
 struct HeatMap {
-  std::string title;
-  std::vector<std::vector<double>> values;  // rows from the top; all of one length
+  std::string title = {};
+  std::vector<std::vector<double>> values = {};  // rows from the top; all of one length
   std::vector<std::string> row_labels = {}, column_labels = {};
   std::string row_title = {}, column_title = {};  // what the rows and the columns are
   Colours colours = Colours::sequential;

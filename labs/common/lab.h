@@ -29,9 +29,9 @@
 namespace labgrad::labs {
 
 struct LabInfo {
-  std::string name;     // of the folder and the program
-  std::string title;    // the heading of the report
-  std::string summary;  // a sentence or two: what the lab shows
+  std::string name = {};     // of the folder and the program
+  std::string title = {};    // the heading of the report
+  std::string summary = {};  // a sentence or two: what the lab shows
   std::int64_t seed = 0;
 };
 

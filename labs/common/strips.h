@@ -17,14 +17,14 @@ struct ImageBox {
 
 struct ImagePanel {
   std::size_t width = 0, height = 0;
-  std::vector<float> brightness;  // row by row, 0 (black) to 1 (white)
+  std::vector<float> brightness = {};  // row by row, 0 (black) to 1 (white)
   std::string caption = {};
   std::vector<ImageBox> boxes = {};
 };
 
 struct ImageGrid {
-  std::string title;
-  std::vector<ImagePanel> panels;
+  std::string title = {};
+  std::vector<ImagePanel> panels = {};
   std::size_t columns = 1;
   double scale = 2.0;  // pixels of the picture for one of the image
 };
