@@ -65,7 +65,7 @@ Standard standardised(const Tensor& x, double eps) {
   return {r, deviation * r};
 }
 
-// y = h ⊙ w + b        h = (x - μ) r        r = 1/√(σ² + eps)        [layer_norm]
+// y = h ⊙ w + b        h = (x - μ) r        r = 1/√(σ² + eps)
 // dx = r (g - mean g - h mean(g ⊙ h)) with g = dy ⊙ w        dw = Σ dy ⊙ h        db = Σ dy
 // [layer_norm.grad]
 Tensor over_last(const Tensor& x, const Tensor& w, const Tensor& b, double eps) {
