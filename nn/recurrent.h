@@ -70,9 +70,9 @@ class RNN : public Recurrent {
  public:
   RnnFunction function;
 
-  RNN(std::int64_t inputs, std::int64_t hidden, RecurrentOptions options = {},
+  RNN(std::int64_t inputs, std::int64_t hidden, RecurrentOptions o = {},
       RnnFunction f = RnnFunction::tanh, Generator& g = default_generator())
-      : Recurrent(1, inputs, hidden, options, g), function(f) {}
+      : Recurrent(1, inputs, hidden, o, g), function(f) {}
   std::string kind() const override { return "RNN"; }
 
  private:
@@ -83,9 +83,9 @@ class RNN : public Recurrent {
 
 class LSTM : public Recurrent {
  public:
-  LSTM(std::int64_t inputs, std::int64_t hidden, RecurrentOptions options = {},
+  LSTM(std::int64_t inputs, std::int64_t hidden, RecurrentOptions o = {},
        Generator& g = default_generator())
-      : Recurrent(4, inputs, hidden, options, g) {}
+      : Recurrent(4, inputs, hidden, o, g) {}
   std::string kind() const override { return "LSTM"; }
 
  private:
@@ -99,9 +99,9 @@ class GRU : public Recurrent {
  public:
   GruForm form;
 
-  GRU(std::int64_t inputs, std::int64_t hidden, RecurrentOptions options = {},
+  GRU(std::int64_t inputs, std::int64_t hidden, RecurrentOptions o = {},
       GruForm f = GruForm::reset_after, Generator& g = default_generator())
-      : Recurrent(3, inputs, hidden, options, g), form(f) {}
+      : Recurrent(3, inputs, hidden, o, g), form(f) {}
   std::string kind() const override { return "GRU"; }
   std::string details() const override { return Recurrent::details() + ", " + name_of(form); }
 
