@@ -8,7 +8,7 @@
 #include "engine/autograd.h"
 #include "engine/ops/arithmetic.h"
 #include "engine/ops/broadcast.h"
-#include "engine/ops/pointwise.h"
+#include "engine/ops/select.h"
 #include "engine/philox.h"
 
 using namespace labgrad;
