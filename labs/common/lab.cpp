@@ -6,7 +6,10 @@
 #include <iostream>
 #include <utility>
 
+#include "engine/cpu/threads.h"
+#include "engine/device.h"
 #include "engine/io/file.h"
+#include "engine/random.h"
 #include "labs/common/interrupt.h"
 #include "labs/common/report.h"
 #include "labs/common/results.h"
@@ -95,6 +98,12 @@ void Lab::configure() {
     throw UsageError("--quick and --full exclude each other");
   chosen();  // complains about unknown names before anything runs
   if (options_.given("data")) data_dir();
+  try {
+    set_default_device(device_from_name(options_.text("device")));
+  } catch (const Error& e) {
+    throw UsageError("--device " + options_.text("device") + ": " + e.what());
+  }
+  if (options_.given("threads")) set_num_threads(static_cast<int>(options_.integer("threads")));
   document_.options = options_.values();
   std::error_code code;
   fs::create_directories(out_dir(), code);
@@ -159,6 +168,8 @@ int Lab::run_entry(const Entry& entry) {
     status = with_status;
   };
   try {
+    // Each section draws the same numbers whether it runs alone or after the others.
+    manual_seed(static_cast<std::uint64_t>(seed()));
     entry.body(*this);
     if (stop_requested()) throw Interrupted("stopped by Ctrl-C");
   } catch (const Interrupted& e) {

@@ -52,7 +52,8 @@ class Lab {
 
   // Runs before the first section, whichever that is: what data is used, and how to get the real.
   void start(Body body);
-  // Sections run in the order in which they are added; `name` is what --section takes.
+  // Sections run in the order in which they are added; `name` is what --section takes. Each starts
+  // with the default generator at --seed, so that it draws the same numbers when it runs alone.
   void section(std::string name, std::string title, Body body);
 
   // Reads the command line, runs the sections, writes results.json and report.html after each.

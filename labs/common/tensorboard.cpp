@@ -147,6 +147,17 @@ void EventWriter::histogram(std::string_view tag, std::span<const float> values,
   record(event_head(step) + summary(field_bytes(1, tag) + field_bytes(5, histogram)));
 }
 
+void remove_events(const fs::path& dir) {
+  std::error_code code;
+  std::vector<fs::path> old;
+  for (const auto& entry : fs::directory_iterator(dir, code)) {
+    const std::string name = entry.path().filename().string();
+    if (name.rfind("events.out.tfevents.", 0) == 0 && name.find(".labgrad.") != std::string::npos)
+      old.push_back(entry.path());
+  }
+  for (const fs::path& path : old) fs::remove(path, code);
+}
+
 void EventWriter::flush() {
   if (std::fflush(file_.get()) != 0)
     fail(fmt::format("{}: writing failed: {}", path_.string(), std::strerror(errno)));

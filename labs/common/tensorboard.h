@@ -51,4 +51,8 @@ class EventWriter {
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_{nullptr, &std::fclose};
 };
 
+// Removes the event files that EventWriter made in `dir`, so that a run that starts anew doesn't
+// mix its curves with the last one's. Other files stay.
+void remove_events(const std::filesystem::path& dir);
+
 }  // namespace labgrad::labs
