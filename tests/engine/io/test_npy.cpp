@@ -121,7 +121,7 @@ TEST_CASE("npy: files that lie are errors that say what and where") {
   CHECK(has(of_header(dictionary_of("|u1", "(3,)")), "needs 3 bytes, from byte"));
   CHECK(has(of_header(dictionary_of("<f4", "(-1,)")), "expected a size"));
   CHECK(has(of_header(dictionary_of("<f4", "(1)")), "',' after the only size"));
-  CHECK(has(of_header(dictionary_of("<f4", "(1, 1")), "expected ')'"));
+  CHECK(has(of_header(dictionary_of("<f4", "(1, 1 1)")), "expected ')'"));
   CHECK(has(of_header(dictionary_of("<f4", "(,)")), "expected a size"));
   CHECK(has(of_header(dictionary_of("<f4", "(99999999999999999999,)")), "expected a size"));
   CHECK(has(of_header(dictionary_of("<f4", "(4294967296, 4294967296)")), "more elements than"));
