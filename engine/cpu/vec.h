@@ -65,16 +65,43 @@ inline void store(Lane<V>* to, V v) {
   std::memcpy(to, &v, sizeof v);
 }
 
+// n < 2 w elements, in pieces whose sizes the compiler knows: much quicker than a call of memcpy.
+template <int w, class T>
+inline void copy_part(T* to, const T* from, std::int64_t n) {
+  if (n & w) {
+    std::memcpy(to, from, w * sizeof(T));
+    to += w;
+    from += w;
+  }
+  if constexpr (w > 1) copy_part<w / 2>(to, from, n);
+}
+
 // The first n lanes only, 0 < n < lanes; the others are loaded as 0.
-template <class T>
-inline Vec<T> load_part(const T* from, std::int64_t n) {
-  Vec<T> v{};
-  std::memcpy(&v, from, static_cast<std::size_t>(n) * sizeof(T));
+template <class T, int w = lanes<T>>
+inline Vec<T, w> load_part(const T* from, std::int64_t n) {
+  Vec<T, w> v{};
+  copy_part<w / 2>(reinterpret_cast<T*>(&v), from, n);
   return v;
 }
 template <class V>
 inline void store_part(Lane<V>* to, V v, std::int64_t n) {
-  std::memcpy(to, &v, static_cast<std::size_t>(n) * sizeof(Lane<V>));
+  copy_part<lanes_of<V> / 2>(to, reinterpret_cast<const Lane<V>*>(&v), n);
+}
+
+// Integer lanes in another size, step by step: g++ 12 takes one lane at a time otherwise.
+template <class T, class V>
+inline Vec<T, lanes_of<V>> resize(V v) {
+  constexpr std::size_t from = sizeof(Lane<V>);
+  if constexpr (from == sizeof(T)) {
+    return std::bit_cast<Vec<T, lanes_of<V>>>(v);
+  } else {
+    constexpr std::size_t next = from < sizeof(T) ? 2 * from : from / 2;
+    using Next = std::conditional_t<
+        next == 1, std::int8_t,
+        std::conditional_t<next == 2, std::int16_t,
+                           std::conditional_t<next == 4, std::int32_t, std::int64_t>>>;
+    return resize<T>(__builtin_convertvector(v, Vec<Next, lanes_of<V>>));
+  }
 }
 
 // ---- arithmetic beyond + - * / and comparisons ----
