@@ -1,0 +1,248 @@
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <filesystem>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "engine/create.h"
+#include "engine/error.h"
+#include "engine/io/file.h"
+#include "engine/ops.h"
+#include "labs/common/checkpoint.h"
+#include "labs/common/interrupt.h"
+#include "labs/common/train.h"
+#include "nn/dropout.h"
+#include "nn/linear.h"
+#include "nn/optim.h"
+#include "nn/schedule.h"
+#include "tests/labs/common/events.h"
+
+using namespace labgrad;
+using namespace labgrad::labs;
+namespace fs = std::filesystem;
+
+namespace {
+
+struct TemporaryFolder {
+  fs::path path = fs::temp_directory_path() / ("labgrad-train-" + std::to_string(::getpid()));
+  TemporaryFolder() { fs::create_directories(path); }
+  ~TemporaryFolder() { fs::remove_all(path); }
+};
+
+// A network with dropout on a small regression: 20 samples in batches of 6, which Adam with a
+// cosine schedule fits. Everything that a resumed run could forget takes part.
+struct Problem {
+  struct Net : nn::Module {
+    nn::Linear first{3, 8}, second{8, 1};
+    nn::Dropout drop{0.3};
+    void members(nn::Members& m) override {
+      m("first", first);
+      m("second", second);
+      m("drop", drop);
+    }
+    std::string kind() const override { return "Net"; }
+    Tensor forward(const Tensor& x) { return second.forward(drop.forward(tanh(first.forward(x)))); }
+  };
+
+  Problem() {
+    manual_seed(5);
+    x = randn({20, 3});
+    y = x * x;
+    net = std::make_unique<Net>();
+    adam = std::make_unique<optim::Adam>(net->parameters(), optim::AdamOptions{.lr = 0.05});
+  }
+
+  Training training(std::int64_t epochs) {
+    return {.name = "small net",
+            .model = net.get(),
+            .optimizer = adam.get(),
+            .epochs = epochs,
+            .batches = [this](std::int64_t) { return batches_of(loader); },
+            .step =
+                [this](const Batch& batch, std::int64_t step) {
+                  if (step == stop_at) request_stop();
+                  adam->lr = schedule(step);
+                  const Tensor rows = from_values(std::span<const std::int64_t>(batch),
+                                                  {static_cast<std::int64_t>(batch.size())});
+                  adam->zero_grad();
+                  const Tensor out = net->forward(index_select(x, 0, rows));
+                  const Tensor target = index_select(y, 0, rows);
+                  const Tensor loss = mse_loss(out, narrow(target, 1, 0, 1));
+                  loss.backward();
+                  adam->step();
+                  return poison == step ? std::nan("") : loss.item();
+                },
+            .evaluate =
+                [this](std::int64_t epoch) {
+                  const nn::Evaluating evaluating(*net);
+                  const NoGrad no_grad;
+                  const Tensor noise = randn({1}, order);  // an evaluation that draws
+                  return Metrics{{"size", mean(square(net->forward(x))).item()},
+                                 {"draw", noise.item()},
+                                 {"epoch", static_cast<double>(epoch)}};
+                },
+            .generators = {{"default", &default_generator()}, {"order", &order}},
+            .config = Json::object({{"seed", 5}, {"batch", 6}})};
+  }
+
+  Tensor x, y;
+  std::unique_ptr<Net> net;
+  std::unique_ptr<optim::Adam> adam;
+  Generator order{7};
+  data::Loader loader{20, {.batch_size = 6}, order};
+  optim::Schedule schedule = optim::cosine(0.05, 20);
+  std::int64_t stop_at = -1, poison = -1;
+};
+
+bool same_bits(const NamedTensors& a, const NamedTensors& b) {
+  if (a.size() != b.size()) return false;
+  for (std::size_t i = 0; i < a.size(); ++i)
+    if (a[i].first != b[i].first || a[i].second.to_vector() != b[i].second.to_vector())
+      return false;
+  return true;
+}
+
+TrainingFiles files_in(const fs::path& dir, bool resume) {
+  return {.checkpoint = dir / "c.safetensors", .curves = dir / "runs", .resume = resume};
+}
+
+}  // namespace
+
+TEST_CASE("train: stopping after any step and going on gives the same bits") {
+  TemporaryFolder dir;
+  Problem whole;
+  const History expected = train(whole.training(5), files_in(dir.path / "whole", false));
+  REQUIRE(expected.losses.size() == 20);
+  REQUIRE(expected.epochs.size() == 5);
+  const std::uint32_t next_draw = default_generator().u32();
+
+  // In the middle, at the last step of an epoch, at the very last step, at the first.
+  for (std::int64_t stop : {5, 7, 19, 0}) {
+    CAPTURE(stop);
+    const fs::path folder = dir.path / std::to_string(stop);
+    Problem stopped;
+    stopped.stop_at = stop;
+    CHECK_THROWS_AS(train(stopped.training(5), files_in(folder, false)), Interrupted);
+    request_stop(false);
+    Problem resumed;
+    default_generator().u32();  // must not matter
+    const History history = train(resumed.training(5), files_in(folder, true));
+    CHECK(history.losses == expected.losses);
+    CHECK(history.epoch_losses == expected.epoch_losses);
+    CHECK(history.epochs == expected.epochs);
+    CHECK(same_bits(resumed.net->state_dict(), whole.net->state_dict()));
+    CHECK(same_bits(resumed.adam->state_dict(), whole.adam->state_dict()));
+    CHECK(default_generator().u32() == next_draw);
+  }
+}
+
+TEST_CASE("train: a finished run is taken over, or prolonged") {
+  TemporaryFolder dir;
+  Problem whole;
+  const History expected = train(whole.training(4), files_in(dir.path / "a", false));
+  Problem first;
+  train(first.training(3), files_in(dir.path / "b", false));
+  Problem longer;
+  const History prolonged = train(longer.training(4), files_in(dir.path / "b", true));
+  CHECK(prolonged.losses == expected.losses);
+  Problem again;
+  Training no_more = again.training(4);
+  no_more.step = [](const Batch&, std::int64_t) -> double { fail("must not train"); };
+  CHECK(train(no_more, files_in(dir.path / "b", true)).losses == expected.losses);
+  CHECK(same_bits(again.net->state_dict(), whole.net->state_dict()));
+}
+
+TEST_CASE("train: the curves are on disk, once each") {
+  TemporaryFolder dir;
+  Problem old, fresh;
+  train(old.training(1), files_in(dir.path, false));
+  const History history = train(fresh.training(2), files_in(dir.path, false));
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::directory_iterator(dir.path / "runs")) files.push_back(entry.path());
+  REQUIRE(files.size() == 1);  // the earlier run's file is gone
+  std::vector<double> losses, sizes;
+  for (const auto& event : tests::read_events(files[0])) {
+    if (event.tag == "loss/step") {
+      CHECK(event.step == static_cast<std::int64_t>(losses.size()));
+      losses.push_back(event.value);
+    }
+    if (event.tag == "size") sizes.push_back(event.value);
+  }
+  REQUIRE(losses.size() == history.losses.size());
+  for (std::size_t i = 0; i < losses.size(); ++i)
+    CHECK(losses[i] == static_cast<float>(history.losses[i]));
+  REQUIRE(sizes.size() == 2);
+  CHECK(sizes[1] == static_cast<float>(history.last("size")));
+  const Series curve = history.curve("loss", "training");
+  CHECK(curve.name == "training");
+  CHECK(curve.x == std::vector<double>{1, 2});
+  CHECK(curve.y == history.epoch_losses);
+  CHECK_THROWS_AS(history.curve("nothing"), Error);
+}
+
+TEST_CASE("train: another config, a broken file and a loss that is no number are refused") {
+  TemporaryFolder dir;
+  Problem p;
+  train(p.training(1), files_in(dir.path, false));
+  Training other = p.training(1);
+  other.config = Json::object({{"seed", 5}, {"batch", 7}});
+  CHECK_THROWS_WITH_AS(train(other, files_in(dir.path, true)), doctest::Contains("\"batch\":7"),
+                       Error);
+  const std::string whole = read_file(dir.path / "c.safetensors");
+  write_file_atomic(dir.path / "c.safetensors", whole.substr(0, whole.size() / 2));
+  CHECK_THROWS_AS(train(p.training(1), files_in(dir.path, true)), Error);
+  Problem bad;
+  bad.poison = 2;
+  CHECK_THROWS_WITH_AS(train(bad.training(1), files_in(dir.path, false)),
+                       doctest::Contains("at step 2 (epoch 1, batch 3)"), Error);
+  Training nothing = p.training(1);
+  nothing.step = {};
+  CHECK_THROWS_AS(train(nothing, files_in(dir.path, false)), Error);
+}
+
+TEST_CASE("train: ends early when it is enough, and stays so") {
+  TemporaryFolder dir;
+  Problem p;
+  Training t = p.training(9);
+  t.enough = [](const History& h) { return h.epochs.size() == 2; };
+  CHECK(train(t, files_in(dir.path, false)).epochs.size() == 2);
+  Problem again;
+  Training resumed = again.training(9);
+  resumed.enough = t.enough;
+  CHECK(train(resumed, files_in(dir.path, true)).epochs.size() == 2);
+}
+
+TEST_CASE("checkpoint: tensors and state come back") {
+  TemporaryFolder dir;
+  Checkpoint c;
+  c.put("model", {{"weight", tensor({{1.5, -2.0}, {0.0, 4.0}})}, {"steps", tensor({1, 2, 3})}});
+  c.put("models", {{"other", zeros({0, 3})}});
+  c.state = Json::object({{"epoch", 3}, {"text", "größe"}});
+  const fs::path path = dir.path / "c.safetensors";
+  save_checkpoint(path, c);
+  const Checkpoint back = load_checkpoint(path);
+  CHECK(same_bits(back.tensors, c.tensors));
+  CHECK(back.state == c.state);
+  CHECK(back.take("model").size() == 2);
+  CHECK(back.take("model")[0].first == "weight");
+  CHECK(back.take("model")[1].second.dtype() == i64);
+  CHECK_THROWS_AS(load_checkpoint(dir.path / "none"), MissingFile);
+  save_safetensors(path, c.tensors);
+  CHECK_THROWS_WITH_AS(load_checkpoint(path), doctest::Contains("no state of a training"), Error);
+}
+
+TEST_CASE("checkpoint: a generator goes on where it was") {
+  Generator g(3), h(4);
+  std::vector<float> some(5), a(7), b(7);
+  g.normal(some);
+  restore_generator(h, generator_text(g));
+  g.normal(a);
+  h.normal(b);
+  CHECK(a == b);
+  CHECK_THROWS_AS(restore_generator(h, "abc"), Error);
+  CHECK_THROWS_AS(restore_generator(h, "zz"), Error);
+  CHECK_THROWS_AS(restore_generator(h, "00"), Error);
+}
