@@ -1,5 +1,7 @@
 #pragma once
 
+#include <unistd.h>
+
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -17,7 +19,8 @@ namespace files {
 class Scratch {
  public:
   explicit Scratch(const std::string& name)
-      : folder_(std::filesystem::temp_directory_path() / ("labgrad_test_" + name)) {
+      : folder_(std::filesystem::temp_directory_path() /
+                ("labgrad_test_" + name + std::to_string(::getpid()))) {
     std::filesystem::remove_all(folder_);
     std::filesystem::create_directories(folder_);
   }

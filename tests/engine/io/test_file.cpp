@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <array>
 #include <filesystem>
@@ -20,7 +21,7 @@ namespace {
 
 // An empty folder that goes away with the test.
 struct Folder {
-  fs::path path = fs::temp_directory_path() / "labgrad_test_file";
+  fs::path path = fs::temp_directory_path() / ("labgrad_test_file" + std::to_string(::getpid()));
   Folder() {
     fs::remove_all(path);
     fs::create_directories(path);

@@ -1,4 +1,5 @@
 #include <doctest/doctest.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <cstdint>
@@ -211,7 +212,8 @@ TEST_CASE("json: a wrong kind is named") {
 }
 
 TEST_CASE("json: files") {
-  const auto path = std::filesystem::temp_directory_path() / "labgrad_test_json.json";
+  const auto path =
+      std::filesystem::temp_directory_path() / ("labgrad_test_json" + std::to_string(::getpid()));
   labgrad::write_json(path, Json::object({{"x", 0.1}}));
   CHECK(labgrad::read_json(path).at("x").as_double() == 0.1);
   labgrad::write_file_atomic(path, "[1,");

@@ -1,4 +1,5 @@
 #include <doctest/doctest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <string>
@@ -34,7 +35,8 @@ TEST_CASE("sha256: pieces of any length give the digest of the whole") {
 }
 
 TEST_CASE("sha256: of a file longer than one read") {
-  const auto path = std::filesystem::temp_directory_path() / "labgrad_test_sha256";
+  const auto path =
+      std::filesystem::temp_directory_path() / ("labgrad_test_sha256" + std::to_string(::getpid()));
   const std::string text(200'001, 'x');
   labgrad::write_file_atomic(path, text);
   CHECK(labgrad::sha256_of_file(path) == sha256(text));
