@@ -72,7 +72,9 @@ void check_finite(const Tensor& x, const std::string& what) {
       index[d] = rest % x.shape()[d];
       rest /= x.shape()[d];
     }
-    fail("anomaly: " + what + " of shape " + x.shape().str() + " has " +
+    const std::string where =
+        detail::running_op ? std::string("in the backward of '") + detail::running_op + "', " : "";
+    fail("anomaly: " + where + what + " of shape " + x.shape().str() + " has " +
          (std::isnan(values[i]) ? "NaN"
           : values[i] > 0       ? "inf"
                                 : "-inf") +

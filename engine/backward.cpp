@@ -145,9 +145,7 @@ Tensor Sweep::conform(Tensor gradient, const Edge& edge, const char* op, std::si
   if (gradient.device() != edge.device)
     fail(std::string("backward of '") + op + "': the gradient of input " + std::to_string(input) +
          " is on " + name_of(gradient.device()) + ", the input on " + name_of(edge.device));
-  if (detecting_anomaly())
-    check_finite(gradient, std::string("the gradient of input ") + std::to_string(input) + " of '" +
-                               op + "'");
+  if (detecting_anomaly()) check_finite(gradient, "the gradient of input " + std::to_string(input));
   return gradient;
 }
 

@@ -1,5 +1,6 @@
 #include "engine/tensor.h"
 
+#include <cmath>
 #include <utility>
 
 namespace labgrad {
@@ -122,7 +123,11 @@ double Tensor::at(std::initializer_list<std::int64_t> index) const {
 // ---- in place ----
 
 void Tensor::check_inplace(const char* method, const Tensor* other) const {
-  array();
+  for (int d = 0; d < rank(); ++d)
+    if (strides()[d] == 0 && shape()[d] > 1)
+      fail(std::string(method) + ": the elements of " + described(*this) +
+           " are repeated along dimension " + std::to_string(d) +
+           " (it was expanded), so they cannot be changed one by one; clone() it first");
   if (!recording) return;
   if (requires_grad() || (other && other->requires_grad()))
     fail(std::string(method) + ": an in-place change of " + described(*this) +
@@ -144,13 +149,20 @@ Tensor& Tensor::zip_(Binary f, const char* method, const Tensor& other) {
          name_of(dtype()) + " in place");
   if (f == Binary::div && !is_floating(dtype()))
     fail("div_: needs a floating dtype in place, got " + described(*this));
+  if (other.device() != device())
+    fail(std::string(method) + ": the operands are on different devices, " + name_of(device()) +
+         " and " + name_of(other.device()));
   const Kernels& k = kernels(device());
   Array rhs = other.array();
-  Tensor converted;
-  if (rhs.dtype != dtype()) {
-    converted = empty(other.shape(), dtype(), device());
-    k.copy(converted.array(), rhs);
-    rhs = converted.array();
+  // Another view of the same storage may overlap the target, so it is read before the writing.
+  const bool overlaps =
+      shares_storage(other) &&
+      !(rhs.data == array().data && rhs.shape == shape() && rhs.strides == strides());
+  Tensor copy;
+  if (rhs.dtype != dtype() || overlaps) {
+    copy = empty(other.shape(), dtype(), device());
+    k.copy(copy.array(), rhs);
+    rhs = copy.array();
   }
   impl_->storage->bump_version();
   k.zip(f, array(), array(), rhs.expanded(shape()));
@@ -159,6 +171,8 @@ Tensor& Tensor::zip_(Binary f, const char* method, const Tensor& other) {
 
 Tensor& Tensor::fill_(Scalar value) {
   check_inplace("fill_", nullptr);
+  if (dtype() == DType::i64 && value.dtype == f32 && value.value != std::floor(value.value))
+    fail("fill_: " + std::to_string(value.value) + " does not fit into i64");
   impl_->storage->bump_version();
   if (dtype() == DType::i64 && value.dtype != f32)
     kernels(device()).fill_i64(array(), value.integer);
@@ -267,6 +281,7 @@ Tensor empty(const Shape& shape, DType dtype, Device device) {
 }
 
 Tensor alias(const Tensor& x, const Shape& shape, const Strides& strides, std::int64_t offset) {
+  x.array();  // an undefined x is an error
   Ref<TensorImpl> impl(new TensorImpl);
   impl->storage = x.impl()->storage;
   impl->array = {x.array().data + offset * static_cast<std::int64_t>(size_of(x.dtype())), x.dtype(),

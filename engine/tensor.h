@@ -89,14 +89,11 @@ class Tensor {
   const Strides& strides() const { return array().strides; }  // in elements
   std::int64_t offset() const;  // in elements, from the storage's start
   DType dtype() const { return array().dtype; }
-  Device device() const { return impl_->storage->device(); }
+  Device device() const { return checked().storage->device(); }
   bool is_contiguous() const { return labgrad::is_contiguous(shape(), strides()); }
   bool shares_storage(const Tensor& other) const;
   // For kernels. Error: the tensor is undefined.
-  const Array& array() const {
-    if (!impl_) undefined();
-    return impl_->array;
-  }
+  const Array& array() const { return checked().array; }
 
   // ---- reading ----
   // The only element of a one-element tensor. Error: names the shape.
@@ -117,8 +114,9 @@ class Tensor {
   std::string str() const;
 
   // ---- in place: the storage changes, and with it every view ----
-  // Error: the tensor is recorded by autograd (use the op that returns a new tensor, or NoGrad), or
-  // the other one does not broadcast to it, or its dtype would lose kind (f32 into i64).
+  // Errors: the tensor is recorded by autograd (use the op that returns a new tensor, or NoGrad);
+  // its elements are repeated (expand); the other one does not broadcast to it, or its dtype would
+  // lose kind (f32 into i64). Only copy_ converts whatever it is given, as to() does.
   Tensor& fill_(Scalar value);
   Tensor& zero_() { return fill_(0); }
   Tensor& copy_(const Tensor& source);
@@ -129,15 +127,15 @@ class Tensor {
   Tensor& add_(Scalar value);
   Tensor& mul_(Scalar value);
   // How often this storage has been changed in place.
-  std::uint32_t version() const { return impl_->storage->version(); }
+  std::uint32_t version() const { return checked().storage->version(); }
 
   // ---- autograd ----
   bool requires_grad() const { return impl_ && impl_->requires_grad; }
   // Makes a leaf that backward() fills the grad of. Error: not a floating dtype; not a leaf.
   Tensor& requires_grad_(bool on = true);
-  bool is_leaf() const { return !impl_->node; }
+  bool is_leaf() const { return !checked().node; }
   // The op that made it, "" for a leaf.
-  const char* grad_fn() const { return impl_->node ? impl_->node->op() : ""; }
+  const char* grad_fn() const { return is_leaf() ? "" : impl_->node->op(); }
   // The summed gradient of a leaf (or after retain_grad()); undefined if there is none yet.
   Tensor grad() const;
   void set_grad(const Tensor& gradient);  // error: shape, dtype or device differ
@@ -159,6 +157,10 @@ class Tensor {
   const Ref<TensorImpl>& ref() const { return impl_; }
 
  private:
+  TensorImpl& checked() const {
+    if (!impl_) undefined();
+    return *impl_;
+  }
   [[noreturn]] static void undefined();
   void check_dtype(DType wanted, const char* method) const;
   void check_inplace(const char* method, const Tensor* other) const;
