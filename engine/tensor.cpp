@@ -124,7 +124,7 @@ double Tensor::at(std::initializer_list<std::int64_t> index) const {
 
 void Tensor::check_inplace(const char* method, const Tensor* other) const {
   for (int d = 0; d < rank(); ++d)
-    if (strides()[d] == 0 && shape()[d] > 1)
+    if (strides()[d] == 0 && shape()[d] > 1 && numel() > 0)
       fail(std::string(method) + ": the elements of " + described(*this) +
            " are repeated along dimension " + std::to_string(d) +
            " (it was expanded), so they cannot be changed one by one; clone() it first");
