@@ -61,16 +61,14 @@ struct LeftMatrix {
     const T* from = a.at(i, k);
     if (!copy) return {from, row_major() ? a.row : a.column};
     if (!row_major()) {
-      for (std::int64_t q = 0; q < depth; ++q)
-        std::memcpy(to + q * count, from + q * a.column,
-                    static_cast<std::size_t>(count) * sizeof(T));
+      for (std::int64_t q = 0; q < depth; ++q) copy_run(to + q * count, from + q * a.column, count);
       return {to, count};
     }
     const std::int64_t stride = depth + row_padding<T>;
     for (std::int64_t r = 0; r < count; ++r) {
       const T* line = from + r * a.row;
       if (a.column == 1)
-        std::memcpy(to + r * stride, line, static_cast<std::size_t>(depth) * sizeof(T));
+        copy_run(to + r * stride, line, depth);
       else
         for (std::int64_t q = 0; q < depth; ++q) to[r * stride + q] = line[q * a.column];
     }
@@ -94,10 +92,15 @@ struct RightMatrix {
 template <class T>
 void blocked(const Size& size, Matrix<T> c, Matrix<const T> a, Matrix<const T> b, bool accumulate,
              bool parallel) {
-  // A is read once for each panel of columns, B once for each tile of rows.
-  const bool no_dense = a.row != 1 && a.column != 1;
-  const LeftMatrix<T> left{a, no_dense || size.n >= 4 * tile_columns<T>};
-  const bool few_tiles = size.m <= 2 * tile_rows || size.n * size.k <= 8192;
+  // A is read once for each panel of columns. A copy pays where many panels meet rows that are
+  // columns in memory, or that begin a multiple of 4 KiB apart and so share one set of the cache.
+  const bool row_major = a.row != 1;
+  const bool no_dense = row_major && a.column != 1;
+  const bool aliased = a.row * static_cast<std::int64_t>(sizeof(T)) % 4096 == 0;
+  const bool many = size.n >= 8 * lanes<T> && size.m > tile_rows;
+  const LeftMatrix<T> left{a, no_dense || (many && (!row_major || aliased))};
+  // B is read once for each tile of rows.
+  const bool few_tiles = size.m <= 2 * tile_rows || size.n * size.k <= 16384;
   const RightMatrix<T> right{b, b.column == 1 && few_tiles};
   blocked_product(size.m, size.n, size.k, left, right, c.data, c.row, c.column, accumulate,
                   parallel);
@@ -105,33 +108,58 @@ void blocked(const Size& size, Matrix<T> c, Matrix<const T> a, Matrix<const T> b
 
 // ---- few rows ----
 
-// c[i][j] = Σ_k a[i][k] b[j][k] for M rows and 4 columns.
-template <class T, int M, int N>
-void dot_block(std::int64_t depth, Matrix<const T> a, const T* b, std::int64_t b_stride,
+// to[j] = the sum of v[j]'s lanes: halves are added down to four lanes, then a 4 x 4 block turned.
+template <class T, int L>
+void sum_each(Vec<T, L> (&v)[4], T* to) {
+  if constexpr (L > 4) {
+    Vec<T, L / 2> folded[4];
+#pragma GCC unroll 4
+    for (int j = 0; j < 4; ++j) {
+      Vec<T, L / 2> half[2];
+      std::memcpy(half, &v[j], sizeof v[j]);
+      folded[j] = half[0] + half[1];
+    }
+    sum_each<T, L / 2>(folded, to);
+  } else if constexpr (L == 4) {
+    transpose_block(v);
+    store(to, (v[0] + v[1]) + (v[2] + v[3]));
+  } else {
+    for (int j = 0; j < 4; ++j) to[j] = sum(v[j]);
+  }
+}
+
+// c[i][j] = Σ_k a[i][k] b[j][k] for M rows and four columns; columns of b beyond `columns` are
+// read again from the last one, and their sums dropped.
+template <class T, int M>
+void dot_block(std::int64_t depth, Matrix<const T> a, Matrix<const T> b, std::int64_t columns,
                Matrix<T> c, bool accumulate) {
   constexpr int width = lanes<T>;
-  Vec<T> acc[M][N] = {};
+  Vec<T> acc[M][4] = {};
+  const T* column[4];
+  for (int j = 0; j < 4; ++j) column[j] = b.at(0, std::min<std::int64_t>(j, columns - 1));
   auto step = [&](std::int64_t k, auto&& read) {
-    Vec<T> y[N];
+    Vec<T> y[4];
 #pragma GCC unroll 4
-    for (int j = 0; j < N; ++j) y[j] = read(b + j * b_stride + k);
+    for (int j = 0; j < 4; ++j) y[j] = read(column[j] + k);
 #pragma GCC unroll 4
     for (int i = 0; i < M; ++i) {
       const Vec<T> x = read(a.data + i * a.row + k);
 #pragma GCC unroll 4
-      for (int j = 0; j < N; ++j) acc[i][j] += x * y[j];
+      for (int j = 0; j < 4; ++j) acc[i][j] += x * y[j];
     }
   };
   std::int64_t k = 0;
   for (; k + width <= depth; k += width) step(k, [](const T* p) { return load(p); });
   if (k < depth) step(k, [&](const T* p) { return load_part(p, depth - k); });
 #pragma GCC unroll 4
-  for (int i = 0; i < M; ++i)
-#pragma GCC unroll 4
-    for (int j = 0; j < N; ++j) {
+  for (int i = 0; i < M; ++i) {
+    T total[4];
+    sum_each<T, width>(acc[i], total);
+    for (int j = 0; j < std::min<std::int64_t>(columns, 4); ++j) {
       T& z = *c.at(i, j);
-      z = accumulate ? z + sum(acc[i][j]) : sum(acc[i][j]);
+      z = accumulate ? z + total[j] : total[j];
     }
+  }
 }
 
 template <class T, int M>
@@ -139,13 +167,9 @@ void dot_rows(const Size& size, Matrix<T> c, Matrix<const T> a, Matrix<const T> 
               bool parallel) {
   const std::int64_t blocks = divide_up(size.n, 4);
   parallel_for(blocks, parallel ? 64 : blocks, [&](std::int64_t begin, std::int64_t end) {
-    std::int64_t j = begin * 4;
-    for (; j + 4 <= std::min(end * 4, size.n); j += 4)
-      dot_block<T, M, 4>(size.k, a, b.at(0, j), b.column, {c.at(0, j), c.row, c.column},
-                         accumulate);
-    for (; j < std::min(end * 4, size.n); ++j)
-      dot_block<T, M, 1>(size.k, a, b.at(0, j), b.column, {c.at(0, j), c.row, c.column},
-                         accumulate);
+    for (std::int64_t j = begin * 4; j < std::min(end * 4, size.n); j += 4)
+      dot_block<T, M>(size.k, a, {b.at(0, j), b.row, b.column}, size.n - j,
+                      {c.at(0, j), c.row, c.column}, accumulate);
   });
 }
 

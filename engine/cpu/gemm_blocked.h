@@ -6,7 +6,7 @@
 //   caches
 //     for the columns in steps of column_block     B's slice copied once: 3 MiB in the last cache
 //       for row groups x column groups             the tasks, divided among threads
-//         for each panel of tile_columns           32 KiB of B stay in the first cache
+//         for each panel of two registers          32 KiB of B stay in the first cache
 //           for each tile_rows rows                A's group (150 KiB) comes from the second cache
 //             tile
 //
@@ -56,38 +56,70 @@ inline constexpr std::int64_t row_padding = 64 / sizeof(T);
 
 inline std::int64_t divide_up(std::int64_t n, std::int64_t by) { return (n + by - 1) / by; }
 
+// How columns are cut into panels: as wide as the tiles of so many rows allow, then one padded
+// panel if that wastes less than half a register, else panels of one register and a narrower last.
+template <class T>
+class Panels {
+ public:
+  Panels(std::int64_t rows, std::int64_t columns)
+      : wide_(tile_vectors(rows) * lanes<T>), columns_(columns), whole_(columns / wide_) {
+    const std::int64_t rest = columns % wide_;
+    padded_ = rest > wide_ - lanes<T> + half_lanes<T>;
+    count_ = whole_ + (padded_ ? 1 : divide_up(rest, lanes<T>));
+  }
+  std::int64_t count() const { return count_; }
+  // The first column of panel p, the tile's width, and how many columns of it exist.
+  std::int64_t first(std::int64_t p) const {
+    return p <= whole_ ? p * wide_ : whole_ * wide_ + (p - whole_) * lanes<T>;
+  }
+  std::int64_t width(std::int64_t p) const {
+    if (p < whole_ || padded_) return wide_;
+    return columns_ - first(p) > half_lanes<T> ? lanes<T> : half_lanes<T>;
+  }
+  std::int64_t columns(std::int64_t p) const { return std::min(width(p), columns_ - first(p)); }
+
+ private:
+  std::int64_t wide_, columns_, whole_, count_;
+  bool padded_;
+};
+
 // Adds or copies a part of a tile to where C really is.
 template <class T>
 void place(T* c, std::int64_t row_step, std::int64_t column_step, const T* from,
            std::int64_t from_stride, std::int64_t rows, std::int64_t columns, bool accumulate) {
-  for (std::int64_t i = 0; i < rows; ++i)
-    for (std::int64_t j = 0; j < columns; ++j) {
-      T& z = c[i * row_step + j * column_step];
-      z = accumulate ? z + from[i * from_stride + j] : from[i * from_stride + j];
+  constexpr int few = 16 / static_cast<int>(sizeof(T));
+  for (std::int64_t i = 0; i < rows; ++i, c += row_step, from += from_stride) {
+    std::int64_t j = 0;
+    if (column_step == 1 && !accumulate) {
+      for (; j + lanes<T> <= columns; j += lanes<T>) store(c + j, load(from + j));
+      for (; j + few <= columns; j += few) store(c + j, load<T, few>(from + j));
     }
+    for (; j < columns; ++j) {
+      T& z = c[j * column_step];
+      z = accumulate ? z + from[j] : from[j];
+    }
+  }
 }
 
-// C's rows [i0, i1) and one panel of columns: the innermost two loops.
+// All rows of a group times one panel of columns: the innermost loop.
 template <class T>
 void panel_times(Panel<T> a, bool row_major, Panel<T> b, std::int64_t depth, std::int64_t rows,
-                 std::int64_t columns, T* c, std::int64_t row_step, std::int64_t column_step,
-                 bool accumulate) {
-  const std::int64_t vectors = divide_up(columns, lanes<T>);
-  const bool direct = column_step == 1 && columns == vectors * lanes<T>;
+                 std::int64_t width, std::int64_t columns, T* c, std::int64_t row_step,
+                 std::int64_t column_step, bool accumulate) {
+  const bool direct = column_step == 1 && columns == width;
   // Even shares instead of full tiles and a small rest, whose loads would outnumber its sums.
   const std::int64_t tiles = divide_up(rows, tile_rows), share = rows / tiles;
   const std::int64_t longer = rows % tiles;
   for (std::int64_t t = 0, i = 0; t < tiles; ++t) {
     const std::int64_t height = share + (t < longer ? 1 : 0);
-    const TileFunction<T> f = tile_function<T>(height, vectors, row_major);
+    const TileFunction<T> f = tile_function<T>(height, width, row_major);
     const T* left = a.data + i * (row_major ? a.stride : 1);
     if (direct) {
       f(depth, left, a.stride, b.data, b.stride, c + i * row_step, row_step, accumulate);
     } else {
-      alignas(64) T part[tile_rows * tile_columns<T>];
-      f(depth, left, a.stride, b.data, b.stride, part, tile_columns<T>, false);
-      place(c + i * row_step, row_step, column_step, part, tile_columns<T>, height, columns,
-            accumulate);
+      alignas(64) T part[tile_rows * 2 * lanes<T>];
+      f(depth, left, a.stride, b.data, b.stride, part, width, false);
+      place(c + i * row_step, row_step, column_step, part, width, height, columns, accumulate);
     }
     i += height;
   }
@@ -105,46 +137,47 @@ template <class T, class Left, class Right>
 void blocked_product(std::int64_t m, std::int64_t n, std::int64_t depth, const Left& left,
                      const Right& right, T* c, std::int64_t row_step, std::int64_t column_step,
                      bool accumulate, bool parallel) {
-  constexpr std::int64_t wide = tile_columns<T>;
   for (std::int64_t k = 0; k < depth; k += depth_block) {
     const std::int64_t deep = std::min(depth_block, depth - k);
     for (std::int64_t j0 = 0; j0 < n; j0 += column_block) {
       const std::int64_t across = std::min(column_block, n - j0);
-      const std::int64_t panels = divide_up(across, wide);
-      // In place only whole panels can be read, the last one may have to be copied.
-      const std::int64_t copied_from = right.in_place() ? across / wide : 0;
-      const Scratch<T> packed((panels - copied_from) * wide * deep);
-      auto stride_of = [&](std::int64_t p) {
-        return std::min(wide, divide_up(across - p * wide, lanes<T>) * lanes<T>);
-      };
+      const Panels<T> panels(m, across);
+      const std::int64_t last = panels.count() - 1;
+      // In place only a panel without padding can be read: all, or all but the last.
+      const bool whole = panels.columns(last) == panels.width(last);
+      const std::int64_t in_place = !right.in_place() ? 0 : whole ? last + 1 : last;
+      const std::int64_t origin = panels.first(in_place);
+      const Scratch<T> packed(
+          in_place > last ? 0 : (panels.first(last) + panels.width(last) - origin) * deep);
       auto space_of = [&](std::int64_t p) {
-        return packed.get() + (p - copied_from) * wide * deep;
+        return packed.get() + (panels.first(p) - origin) * deep;
       };
-      parallel_for(panels - copied_from, parallel ? 8 : panels,
+      parallel_for(last + 1 - in_place, parallel ? 8 : last + 1,
                    [&](std::int64_t begin, std::int64_t end) {
-                     for (std::int64_t p = copied_from + begin; p < copied_from + end; ++p)
-                       right.pack(space_of(p), stride_of(p), k, deep, j0 + p * wide,
-                                  std::min(wide, across - p * wide));
+                     for (std::int64_t p = in_place + begin; p < in_place + end; ++p)
+                       right.pack(space_of(p), panels.width(p), k, deep, j0 + panels.first(p),
+                                  panels.columns(p));
                    });
 
       // Even row groups; where they are few, the columns are divided as well (each such task copies
       // its rows again).
       const std::int64_t groups = divide_up(m, row_group), group = divide_up(m, groups);
-      const std::int64_t panel_groups =
-          parallel && groups < 8 ? std::min(panels, divide_up(16, groups)) : 1;
-      const std::int64_t panel_group = divide_up(panels, panel_groups);
-      const std::int64_t tasks = groups * panel_groups;
+      const std::int64_t column_groups =
+          parallel && groups < 8 ? std::min(last + 1, divide_up(16, groups)) : 1;
+      const std::int64_t panel_group = divide_up(last + 1, column_groups);
+      const std::int64_t tasks = groups * column_groups;
       parallel_for(tasks, parallel ? 1 : tasks, [&](std::int64_t begin, std::int64_t end) {
         for (std::int64_t task = begin; task < end; ++task) {
-          const std::int64_t i0 = task / panel_groups * group, rows = std::min(group, m - i0);
-          const std::int64_t p0 = task % panel_groups * panel_group;
+          const std::int64_t i0 = task / column_groups * group, rows = std::min(group, m - i0);
+          const std::int64_t p0 = task % column_groups * panel_group;
           const Scratch<T> space(left.space(rows, deep));
           const Panel<T> a = left.rows(i0, rows, k, deep, space.get());
-          for (std::int64_t p = p0; p < std::min(panels, p0 + panel_group); ++p) {
-            const Panel<T> b = p < copied_from ? right.columns(j0 + p * wide, k)
-                                               : Panel<T>{space_of(p), stride_of(p)};
-            panel_times(a, left.row_major(), b, deep, rows, std::min(wide, across - p * wide),
-                        c + i0 * row_step + (j0 + p * wide) * column_step, row_step, column_step,
+          for (std::int64_t p = p0; p < std::min(last + 1, p0 + panel_group); ++p) {
+            const std::int64_t j = j0 + panels.first(p);
+            const Panel<T> b =
+                p < in_place ? right.columns(j, k) : Panel<T>{space_of(p), panels.width(p)};
+            panel_times(a, left.row_major(), b, deep, rows, panels.width(p), panels.columns(p),
+                        c + i0 * row_step + j * column_step, row_step, column_step,
                         accumulate || k > 0);
           }
         }

@@ -12,6 +12,7 @@
 // Every element of C is one chain of fused steps in the order of k, whatever the tile's size, so
 // how C is cut into tiles does not show in the result.
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -22,36 +23,38 @@
 namespace labgrad::cpu {
 
 // Registers set the largest tile. 32 registers (AVX-512): 14 x 2 vectors, with 28 accumulators.
-// 16 registers: 6 x 2 with 12.
+// 16 registers: 6 x 2 with 12. Where there are fewer rows, more vectors take their place.
 #if defined(__AVX512F__)
 inline constexpr int tile_rows = 14;
 #else
 inline constexpr int tile_rows = 6;
 #endif
-inline constexpr int tile_vectors = 2;
-template <class T>
-inline constexpr int tile_columns = tile_vectors* lanes<T>;
+constexpr int tile_vectors(std::int64_t rows) { return rows == 1 ? 8 : rows <= 3 ? 4 : 2; }
 
-// C (rows x V vectors, row stride c_stride) = A B, plus the old C if accumulate.
+// The narrowest tiles are half a register wide, if that is still a vector of 16 bytes.
+template <class T>
+inline constexpr int half_lanes = std::max(lanes<T> / 2, 16 / static_cast<int>(sizeof(T)));
+
+// C (M rows x V vectors of L lanes, row stride c_stride) = A B, plus the old C if accumulate.
 // A is read at a[i * a_stride + k] if the rows are dense (RowMajor), else at a[k * a_stride + i].
 template <class T>
 using TileFunction = void (*)(std::int64_t depth, const T* a, std::int64_t a_stride, const T* b,
                               std::int64_t b_stride, T* c, std::int64_t c_stride, bool accumulate);
 
-template <class T, int M, int V, bool RowMajor>
+template <class T, int L, int M, int V, bool RowMajor>
 void tile(std::int64_t depth, const T* a, std::int64_t a_stride, const T* b, std::int64_t b_stride,
           T* c, std::int64_t c_stride, bool accumulate) {
-  constexpr int width = lanes<T>;
-  Vec<T> acc[M][V];
+  using Vector = Vec<T, L>;
+  Vector acc[M][V];
   // The pragmas keep acc in registers: a loop over it that is not unrolled puts it in memory.
 #pragma GCC unroll 16
   for (int i = 0; i < M; ++i)
 #pragma GCC unroll 16
-    for (int j = 0; j < V; ++j) acc[i][j] = Vec<T>{};
+    for (int j = 0; j < V; ++j) acc[i][j] = Vector{};
   for (std::int64_t k = 0; k < depth; ++k) {
-    Vec<T> row[V];
+    Vector row[V];
 #pragma GCC unroll 16
-    for (int j = 0; j < V; ++j) row[j] = load(b + k * b_stride + j * width);
+    for (int j = 0; j < V; ++j) row[j] = load<T, L>(b + k * b_stride + j * L);
 #pragma GCC unroll 16
     for (int i = 0; i < M; ++i) {
       const T x = RowMajor ? a[i * a_stride + k] : a[k * a_stride + i];
@@ -64,26 +67,44 @@ void tile(std::int64_t depth, const T* a, std::int64_t a_stride, const T* b, std
     T* line = c + i * c_stride;
 #pragma GCC unroll 16
     for (int j = 0; j < V; ++j) {
-      if (accumulate) acc[i][j] += load(line + j * width);
-      store(line + j * width, acc[i][j]);
+      if (accumulate) acc[i][j] += load<T, L>(line + j * L);
+      store(line + j * L, acc[i][j]);
     }
   }
 }
 
-// The tiles of 1 .. tile_rows rows and V vectors; [rows - 1].
-template <class T, int V, bool RowMajor, int... M>
+// The tiles of 1 .. count rows; [rows - 1].
+template <class T, int L, int V, bool RowMajor, int... M>
 constexpr std::array<TileFunction<T>, sizeof...(M)> tiles(std::integer_sequence<int, M...>) {
-  return {&tile<T, M + 1, V, RowMajor>...};
+  return {&tile<T, L, M + 1, V, RowMajor>...};
 }
-template <class T, int V, bool RowMajor>
+template <class T, int L, int V, bool RowMajor, int count>
 inline constexpr auto tile_table =
-    tiles<T, V, RowMajor>(std::make_integer_sequence<int, tile_rows>{});
+    tiles<T, L, V, RowMajor>(std::make_integer_sequence<int, count>{});
 
-template <class T>
-TileFunction<T> tile_function(std::int64_t rows, std::int64_t vectors, bool row_major) {
+template <class T, bool RowMajor>
+TileFunction<T> tile_function(std::int64_t rows, std::int64_t width) {
+  constexpr int full = lanes<T>;
   const auto i = static_cast<std::size_t>(rows - 1);
-  if (vectors == 1) return row_major ? tile_table<T, 1, true>[i] : tile_table<T, 1, false>[i];
-  return row_major ? tile_table<T, 2, true>[i] : tile_table<T, 2, false>[i];
+  switch (width / full) {
+    case 0:
+      return tile_table<T, half_lanes<T>, 1, RowMajor, tile_rows>[i];
+    case 1:
+      return tile_table<T, full, 1, RowMajor, tile_rows>[i];
+    case 2:
+      return tile_table<T, full, 2, RowMajor, tile_rows>[i];
+    case 4:
+      return tile_table<T, full, 4, RowMajor, 3>[i];
+    default:
+      return &tile<T, full, 1, 8, RowMajor>;
+  }
+}
+
+// The tile of that many rows and columns: half_lanes, or 1, 2, 4 (3 rows at most) or 8 (one row)
+// times the lanes.
+template <class T>
+TileFunction<T> tile_function(std::int64_t rows, std::int64_t width, bool row_major) {
+  return row_major ? tile_function<T, true>(rows, width) : tile_function<T, false>(rows, width);
 }
 
 }  // namespace labgrad::cpu

@@ -10,6 +10,14 @@
 
 namespace labgrad::cpu {
 
+// A short run of elements; std::memcpy costs more than it copies at these lengths.
+template <class T>
+void copy_run(T* to, const T* from, std::int64_t n) {
+  std::int64_t i = 0;
+  for (; i + lanes<T> <= n; i += lanes<T>) store(to + i, load(from + i));
+  for (; i < n; ++i) to[i] = from[i];
+}
+
 // ---- N x N blocks turned in registers ----
 
 // Elements (lo, or hi half of a and b) in turn: a0 b0 a1 b1 ...
@@ -68,11 +76,8 @@ void pack_right(T* to, std::int64_t stride, const T* from, std::int64_t k_step, 
   if (j_step == 1) {
     for (std::int64_t k = 0; k < depth; ++k) {
       T* line = to + k * stride;
-      const T* source = from + k * k_step;
-      std::int64_t j = 0;
-      for (; j + lanes<T> <= columns; j += lanes<T>) store(line + j, load(source + j));
-      for (; j < columns; ++j) line[j] = source[j];
-      for (; j < stride; ++j) line[j] = T(0);
+      copy_run(line, from + k * k_step, columns);
+      for (std::int64_t j = columns; j < stride; ++j) line[j] = T(0);
     }
   } else if (k_step == 1) {
     for (std::int64_t j = 0; j < stride; j += side) {
