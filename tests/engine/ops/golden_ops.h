@@ -49,9 +49,9 @@ int check_golden(const std::string& op, F f) {
     const Json* grads = c.find("grads");
     if (!grads || grads->size() == 0) continue;
     y.backward(golden_tensor(c.at("upstream").at("out")).detach());
-    for (const auto& [name, value] : grads->as_object()) {
-      CAPTURE(name);
-      CHECK(difference(inputs[name].grad(), golden_tensor(value), tolerance) == "");
+    for (const JsonMember& grad : grads->as_object()) {
+      CAPTURE(grad.key);
+      CHECK(difference(inputs[grad.key].grad(), golden_tensor(grad.value), tolerance) == "");
     }
   }
   return cases;
