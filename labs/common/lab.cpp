@@ -139,7 +139,12 @@ int Lab::run(int argc, const char* const* argv) {
 
 int Lab::run_sections() {
   install_stop_handler();
-  out_ << info_.title << '\n' << paragraph(info_.summary) << std::flush;
+  const char* budget_name = by_budget("quick", "default", "full");
+  out_ << info_.title << '\n'
+       << paragraph(info_.summary)
+       << fmt::format("Seed {}, {} budget, device {}, {} thread{}.\n", seed(), budget_name,
+                      options_.text("device"), num_threads(), num_threads() == 1 ? "" : "s")
+       << std::flush;
   std::vector<const Entry*> entries;
   for (const Entry& entry : starts_) entries.push_back(&entry);
   for (const Entry* entry : chosen()) entries.push_back(entry);

@@ -9,25 +9,29 @@
 namespace labgrad::labs {
 namespace {
 
-// A check line: two blanks, the claim, the measured figure, the bound, the verdict.
-constexpr std::size_t claim_width = 54, measured_width = 13, bound_width = 20;
+// A check line: two blanks, the claim, the measured figure, the bound, the verdict. Claim and
+// figure share their columns, so that a long figure fits beside a short claim.
+constexpr std::size_t claim_width = 54, left_width = 68, bound_width = 20;
 
 std::string check_line(const Check& check) {
   const std::string verdict = check.ok ? "ok" : "FAIL";
-  const std::string measured = pad(check.measured_text(), measured_width, Align::right);
-  std::vector<std::string> claim = wrap(check.what, claim_width);
+  const std::string measured = check.measured_text();
+  const std::vector<std::string> claim = wrap(check.what, claim_width);
   std::string out;
   for (std::size_t i = 0; i + 1 < claim.size(); ++i) out += "  " + claim[i] + '\n';
-  const std::string left = "  " + pad(claim.back(), claim_width) + " " + measured + "  ";
-  const bool fits = display_width(left) + display_width(check.bound) + 6 <= page_width;
-  if (fits) return out + left + pad(check.bound, bound_width) + "  " + verdict + '\n';
-  // A long bound or figure goes on a line of its own.
+  const std::size_t used = display_width(claim.back()) + display_width(measured);
+  const bool fits =
+      used + 2 <= left_width && display_width(check.bound) + left_width + 10 <= page_width;
+  if (fits)
+    return out + "  " + claim.back() + std::string(left_width - used, ' ') + measured + "  " +
+           pad(check.bound, bound_width) + "  " + verdict + '\n';
+  // A long bound or figure goes on lines of its own.
   out += "  " + claim.back() + '\n';
-  const std::string rest = check.measured_text() + "; bound: " + check.bound;
-  auto lines = wrap(rest, page_width - 12);
-  for (std::size_t i = 0; i < lines.size(); ++i)
-    out += "    " + (i + 1 < lines.size() ? lines[i] : lines[i] + "  " + verdict) + '\n';
-  return out;
+  const auto lines = wrap(measured + "; bound: " + check.bound, page_width - 12);
+  for (std::size_t i = 0; i + 1 < lines.size(); ++i) out += "    " + lines[i] + '\n';
+  const std::string last = "    " + lines.back();
+  const std::size_t column = 2 + left_width + 2 + bound_width + 2;  // of the verdict
+  return out + pad(last, column - 2) + "  " + verdict + '\n';
 }
 
 }  // namespace

@@ -143,8 +143,8 @@ Options::Option& Options::named_on_command_line(const std::string& name) {
     names.push_back(option.name);
   }
   const std::string guess = closest(name, names);
-  usage_error("unknown option --{}{}; --help lists them all", name,
-              guess.empty() ? "" : "; did you mean --" + guess + "?");
+  usage_error("unknown option --{}; {}", name,
+              guess.empty() ? "--help lists them all" : "did you mean --" + guess + "?");
 }
 
 void Options::parse(int argc, const char* const* argv) {

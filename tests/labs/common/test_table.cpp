@@ -34,6 +34,12 @@ TEST_CASE("table: columns are aligned by display width") {
   CHECK(lines[5] == "   1.000   ß²");
 }
 
+TEST_CASE("table: a text that fits stands as it is, blanks and all") {
+  Table t({{"drawing"}});
+  t.row("ä  ü   ▓▓");
+  CHECK(lines_of(t.text()).back() == "  ä  ü   ▓▓");
+}
+
 TEST_CASE("table: mixed columns stand where most of their cells belong") {
   Table t({{"value"}, {"word"}, {"forced", "", Align::centre}});
   t.row(1.5, "a", 1).row("-", "b", 2).row(2.5, 3, 3);

@@ -3,7 +3,8 @@
 
 #include <cmath>
 #include <filesystem>
-#include <limits>
+#include <memory>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -44,7 +45,9 @@ struct Problem {
       m("drop", drop);
     }
     std::string kind() const override { return "Net"; }
-    Tensor forward(const Tensor& x) { return second.forward(drop.forward(tanh(first.forward(x)))); }
+    Tensor forward(const Tensor& in) {
+      return second.forward(drop.forward(tanh(first.forward(in))));
+    }
   };
 
   Problem() {
@@ -117,6 +120,10 @@ TEST_CASE("train: stopping after any step and going on gives the same bits") {
   const History expected = train(whole.training(5), files_in(dir.path / "whole", false));
   REQUIRE(expected.losses.size() == 20);
   REQUIRE(expected.epochs.size() == 5);
+  for (std::size_t e = 0; e < 5; ++e) {
+    const auto first = expected.losses.begin() + static_cast<std::ptrdiff_t>(4 * e);
+    CHECK(expected.epoch_losses[e] == doctest::Approx(std::accumulate(first, first + 4, 0.0) / 4));
+  }
   const std::uint32_t next_draw = default_generator().u32();
 
   // In the middle, at the last step of an epoch, at the very last step, at the first.
