@@ -117,11 +117,7 @@ Tensor prod(const Tensor& x, std::int64_t dim, bool keepdim) {
     y = narrow(y, d, 0, half) * narrow(y, d, half, half);
   }
   if (odd.defined()) y = y * odd;
-  if (y.shape()[d] == 0) {
-    Shape one = y.shape();
-    one[d] = 1;
-    y = raw::filled(1, one, y);
-  }
+  if (y.shape()[d] == 0) y = sum(y, d, true) + 1;  // 1, and still of x's graph
   return keepdim ? y : squeeze(y, d);
 }
 

@@ -1,0 +1,67 @@
+// Rows for engine/ops/matmul.h.
+
+#include "engine/ops/matmul.h"
+
+#include "engine/samples/rows.h"
+
+namespace labgrad::samples {
+namespace {
+
+SampleCase operands(const std::vector<Shape>& list, bool large = false) {
+  SampleCase c{{}, large};
+  for (const Shape& shape : list) c.inputs.push_back({shape});
+  return c;
+}
+
+}  // namespace
+
+Rows product_rows() {
+  return {
+      {.op = "matmul",
+       .f = [](const Tensors& x) { return matmul(x[0], x[1]); },
+       .cases = {operands({{3, 4}, {4, 2}}), operands({{1, 1}, {1, 1}}), operands({{1, 5}, {5, 3}}),
+                 operands({{3, 5}, {5, 1}}), operands({{7, 17}, {17, 3}}),
+                 operands({{2, 0}, {0, 3}}), operands({{0, 2}, {2, 3}}), operands({{3, 3}, {3, 3}}),
+                 // vectors
+                 operands({{4}, {4}}), operands({{3, 4}, {4}}), operands({{4}, {4, 2}}),
+                 operands({{4}, {2, 4, 3}}), operands({{2, 3, 4}, {4}}),
+                 // batches
+                 operands({{2, 3, 4}, {2, 4, 2}}), operands({{2, 3, 4}, {4, 2}}),
+                 operands({{3, 4}, {2, 4, 2}}), operands({{2, 1, 2, 3}, {3, 3, 2}}),
+                 operands({{0, 2, 3}, {3, 2}}), operands({{1, 2, 3}, {4, 3, 2}}),
+                 operands({{130, 65}, {65, 67}}, true),
+                 operands({{12, 17, 33}, {12, 33, 19}}, true)},
+       .linear = Linear::each,
+       .rounds_by_layout = true},
+      {.op = "matmul",
+       .arguments = "by itself",
+       .f = [](const Tensors& x) { return matmul(x[0], x[0]); },
+       .cases = {operands({{3, 3}}), operands({{1, 1}}), operands({{4}})},
+       .rounds_by_layout = true},
+      {.op = "linear",
+       .f = [](const Tensors& x) { return linear(x[0], x[1], x[2]); },
+       .cases = {operands({{3, 4}, {2, 4}, {2}}), operands({{4}, {2, 4}, {2}}),
+                 operands({{2, 3, 4}, {5, 4}, {5}}), operands({{0, 4}, {2, 4}, {2}}),
+                 operands({{1, 1}, {1, 1}, {1}}), operands({{64, 129}, {131, 129}, {131}}, true)},
+       .rounds_by_layout = true},
+      {.op = "linear",
+       .arguments = "no bias",
+       .f = [](const Tensors& x) { return linear(x[0], x[1]); },
+       .cases = {operands({{3, 4}, {2, 4}}), operands({{4}, {1, 4}}),
+                 operands({{2, 3, 4}, {5, 4}})},
+       .linear = Linear::each,
+       .rounds_by_layout = true},
+      {.op = "outer",
+       .f = [](const Tensors& x) { return outer(x[0], x[1]); },
+       .cases = {operands({{3}, {4}}), operands({{1}, {1}}), operands({{0}, {2}})},
+       .linear = Linear::each},
+      {.op = "dot",
+       .f = [](const Tensors& x) { return dot(x[0], x[1]); },
+       .cases = {operands({{5}, {5}}), operands({{1}, {1}}), operands({{0}, {0}}),
+                 operands({{131}, {131}})},
+       .linear = Linear::each,
+       .rounds_by_layout = true},
+  };
+}
+
+}  // namespace labgrad::samples
