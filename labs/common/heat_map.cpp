@@ -16,7 +16,7 @@ namespace {
 
 using Rgb = std::array<double, 3>;
 
-constexpr double margin = picture_margin, label_size = 11.0;
+constexpr double margin = picture_margin, label_size = 11.0, least_bar = 60.0;
 
 // Piecewise linear between colours of evenly falling lightness.
 Rgb colour_at(Colours colours, double t) {
@@ -74,8 +74,8 @@ void set_limits(const HeatMap& map, Layout& at) {
   if (map.colours == Colours::diverging) {
     at.high = std::max(std::abs(at.low), std::abs(at.high));
     at.low = -at.high;
-  } else if (at.low > 0.0 && at.low < 0.5 * at.high) {
-    at.low = 0.0;  // weights and counts: white means none
+  } else {
+    at.low = std::min(at.low, 0.0);  // weights and counts: white means none
   }
   at.low = map.min.value_or(at.low);
   at.high = map.max.value_or(at.high);
@@ -83,7 +83,8 @@ void set_limits(const HeatMap& map, Layout& at) {
 }
 
 void draw_colour_bar(Svg& svg, const HeatMap& map, const Layout& at, double x) {
-  const double height = std::max(static_cast<double>(at.rows) * at.cell_height, 60.0), width = 12.0;
+  const double height = std::max(static_cast<double>(at.rows) * at.cell_height, least_bar),
+               width = 12.0;
   constexpr int steps = 48;
   for (int i = 0; i < steps; ++i)
     svg.rect({x, at.top + height * i / steps}, width, height / steps + 0.6,
@@ -195,7 +196,8 @@ std::string draw_heat_map(const HeatMap& map) {
     image_scale_x = image_scale_y = wide / static_cast<double>(map.above->width);
     at.top += box_label_room + image_scale_y * static_cast<double>(map.above->height) + 8;
   }
-  const double height = at.top + high + slant_y + (map.column_title.empty() ? 0.0 : 20.0) + margin;
+  const double body = std::max(high + slant_y, map.colour_bar ? least_bar + 6.0 : 0.0);
+  const double height = at.top + body + (map.column_title.empty() ? 0.0 : 20.0) + margin;
 
   Svg svg(width, height, map.title);
   draw_title(svg, map.title);

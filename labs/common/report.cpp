@@ -29,7 +29,8 @@ caption { text-align: left; font-weight: bold; padding-bottom: .3rem; }
 th { border-bottom: 2px solid #222; vertical-align: bottom; }
 td { border-bottom: 1px solid #e4e4e4; vertical-align: top; }
 th, td { padding: .2rem .8rem; font-variant-numeric: tabular-nums; white-space: pre-line; }
-.left { text-align: left; } .right { text-align: right; } .centre { text-align: center; }
+.scroll { overflow-x: auto; } td.right { white-space: nowrap; }
+.left { text-align: left; } .measured, .right { text-align: right; } .centre { text-align: center; }
 figure { margin: 1.5rem 0; } figure svg { max-width: 100%; height: auto; }
 figcaption { font-size: .88rem; color: #444; }
 .ok { color: #00694d; font-weight: bold; } .fail { color: #b03a00; font-weight: bold; }
@@ -85,7 +86,7 @@ class BlockWriter {
   }
   void operator()(const Table& t) {
     close();
-    out_ += "<table>";
+    out_ += "<div class=\"scroll\"><table>";
     if (!t.title().empty()) add("<caption>{}</caption>", prose(t.title()));
     out_ += "<thead><tr>";
     for (std::size_t c = 0; c < t.columns().size(); ++c)
@@ -97,7 +98,7 @@ class BlockWriter {
         add("<td class=\"{}\">{}</td>", css_class(t.align_of(c)), escape_xml(t.cell_text(r, c)));
       out_ += "</tr>\n";
     }
-    out_ += "</tbody></table>\n";
+    out_ += "</tbody></table></div>\n";
   }
   void operator()(const Check& c) {
     if (!in_checks_)
@@ -106,7 +107,7 @@ class BlockWriter {
           "<th class=\"right\">measured</th><th class=\"left\">bound</th><th></th>"
           "</tr></thead>\n<tbody>\n";
     in_checks_ = true;
-    add("<tr><td>{}</td><td class=\"right\">{}</td><td>{}</td><td>{}</td></tr>\n", prose(c.what),
+    add("<tr><td>{}</td><td class=\"measured\">{}</td><td>{}</td><td>{}</td></tr>\n", prose(c.what),
         escape_xml(c.measured_text()), escape_xml(c.bound), verdict(c.ok));
   }
   void operator()(const Picture& p) {
@@ -124,7 +125,7 @@ class BlockWriter {
     if (q.predicted) add("<p>Predicted: {}.</p>", escape_xml(*q.predicted));
     if (q.actual)
       add("<details><summary>What came out</summary><p>{}</p></details>", escape_xml(*q.actual));
-    if (q.right) add("<p>{}</p>", verdict(*q.right));
+    if (q.right) out_ += *q.right ? "<p class=\"ok\">right</p>" : "<p class=\"fail\">not right</p>";
     out_ += "</div>\n";
   }
   void close() {
@@ -162,9 +163,11 @@ std::string to_html(const Document& document) {
       "<title>{0}</title>\n<style>{1}</style>\n</head>\n<body>\n<h1>{0}</h1>\n<p>{2}</p>\n",
       escape_xml(document.title), style, prose(document.summary));
   std::string options;
-  for (const auto& [name, value] : document.options)
-    options += fmt::format("{}--{} {}", options.empty() ? "" : " ", name, value);
-  out += fmt::format("<p class=\"meta\">labgrad {}, lab {}. {}</p>\n", version,
+  for (const auto& [name, value] : document.options) {
+    if (value == "false") continue;  // a flag that wasn't given
+    options += " --" + name + (value == "true" ? "" : " " + value);
+  }
+  out += fmt::format("<p class=\"meta\">labgrad {}, lab {}.{}</p>\n", version,
                      escape_xml(document.name), escape_xml(options));
   out += fmt::format("<p><b>{} checks passed, {} failed.</b></p>\n<nav><ol>\n",
                      document.checks(true), document.checks(false));
