@@ -11,6 +11,14 @@ namespace {
 
 constexpr std::size_t gap = 3;  // blanks between two columns
 
+// 12345678 -> "12,345,678". The format ",d", which fmt itself leaves to the locale.
+std::string with_thousands(std::int64_t value) {
+  std::string digits = std::to_string(value);
+  const std::size_t first = value < 0 ? 1 : 0;
+  for (std::size_t at = digits.size(); at > first + 3;) digits.insert(at -= 3, ",");
+  return digits;
+}
+
 template <class T>
 std::string formatted(const Column& column, T value) {
   try {
@@ -67,6 +75,7 @@ std::string Table::cell_text(std::size_t row, std::size_t column) const {
   if (const auto* b = std::get_if<bool>(&cell)) return *b ? "yes" : "no";
   if (const auto* i = std::get_if<std::int64_t>(&cell)) {
     // A column of ".4f" may hold a whole number: the format of a double is of no use to it.
+    if (how.format == ",d") return with_thousands(*i);
     const bool for_integers = how.format.empty() || how.format.find('.') == std::string::npos;
     return for_integers ? formatted(how, *i) : formatted(how, static_cast<double>(*i));
   }
