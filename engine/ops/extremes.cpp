@@ -36,7 +36,7 @@ Tensor row(const Tensor& x) {
   return alias(dense, {x.numel()}, {1});
 }
 
-// y_i = max_k x_ik, k* the first such k        dx_(i,k*) = dy_i, others 0        [max.grad]
+// y_i = max_k x_ik, k* the first such k        dx_(i,k*) = dy_i, others 0   [max.grad] [min.grad]
 Extremes extremes(bool largest, const Tensor& x, std::int64_t dim, bool keepdim, const char* op) {
   const int d = wrap_dim(dim, x.rank(), op);
   if (x.rank() == 0) {
