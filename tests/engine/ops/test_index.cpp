@@ -5,10 +5,12 @@
 #include <cmath>
 
 #include "engine/engine.h"
-#include "tests/check_close.h"
+#include "tests/engine/ops/golden_ops.h"
 
 using namespace labgrad;
+using labgrad::tests::check_golden;
 using labgrad::tests::difference;
+using labgrad::tests::Named;
 
 namespace {
 
@@ -157,4 +159,12 @@ TEST_CASE("topk gives the most extreme ones first") {
   CHECK(topk(x, 0).values.shape() == Shape{2, 0});
   CHECK_THROWS_WITH_AS(topk(x, 4), doctest::Contains("4 of the 3 elements"), Error);
   CHECK_THROWS_AS(topk(x, -1), Error);
+}
+
+TEST_CASE("embedding agrees with PyTorch") {
+  CHECK(check_golden("embedding", [](const Json& attrs, Named& in) {
+          const Json& padding = attrs.at("padding_idx");
+          if (padding.is_null()) return embedding(in["weight"], in["index"]);
+          return embedding(in["weight"], in["index"], padding.as_int());
+        }) == 2);
 }

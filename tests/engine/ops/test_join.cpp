@@ -3,10 +3,12 @@
 #include <doctest/doctest.h>
 
 #include "engine/engine.h"
-#include "tests/check_close.h"
+#include "tests/engine/ops/golden_ops.h"
 
 using namespace labgrad;
+using labgrad::tests::check_golden;
 using labgrad::tests::difference;
+using labgrad::tests::Named;
 
 namespace {
 
@@ -141,4 +143,10 @@ TEST_CASE("tril and triu keep a triangle of each matrix") {
   triu(y, 1).backward(counting({2, 2}, 1));
   CHECK(difference(y.grad(), {0, 2, 0, 0}) == "");
   CHECK_THROWS_AS(tril(tensor({1.0, 2.0})), Error);
+}
+
+TEST_CASE("cat agrees with PyTorch") {
+  CHECK(check_golden("cat", [](const Json& attrs, Named& in) {
+          return cat({in["a"], in["b"]}, attrs.at("dim").as_int());
+        }) == 1);
 }

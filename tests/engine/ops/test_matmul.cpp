@@ -3,10 +3,12 @@
 #include <doctest/doctest.h>
 
 #include "engine/engine.h"
-#include "tests/check_close.h"
+#include "tests/engine/ops/golden_ops.h"
 
 using namespace labgrad;
+using labgrad::tests::check_golden;
 using labgrad::tests::difference;
+using labgrad::tests::Named;
 
 namespace {
 
@@ -190,4 +192,12 @@ TEST_CASE("matmul and linear name the sizes that do not fit") {
                        doctest::Contains("the bias has shape (3,), expected (2,)"), Error);
   CHECK_THROWS_AS(outer(a, zeros({3})), Error);
   CHECK_THROWS_AS(dot(zeros({3}), zeros({4})), Error);
+}
+
+TEST_CASE("matmul and linear agree with PyTorch") {
+  CHECK(check_golden("matmul", [](const Json&, Named& in) { return matmul(in["a"], in["b"]); }) ==
+        5);
+  CHECK(check_golden("linear", [](const Json&, Named& in) {
+          return linear(in["x"], in["weight"], in["bias"]);
+        }) == 1);
 }
