@@ -1,0 +1,21 @@
+// labs/autograd: lab zero, what the engine does.
+
+#include "labs/autograd/sections.h"
+
+int main(int argc, char** argv) {
+  using namespace labgrad::labs;
+  Lab lab({.name = "autograd",
+           .title = "Automatic differentiation from scratch",
+           .summary = "The graph, the chain rule and finite differences: what happens between a "
+                      "formula and its gradient, what goes wrong, and what it costs.",
+           .seed = 1});
+  lab.options().add_flag("dot", "print the graph of section neuron in the language of Graphviz");
+  lab.start([](Lab& l) {
+    l.say(
+        "There is nothing to download: every number is made on the way. After each claim stands a "
+        "check: what was measured, the bound, and whether it holds.");
+  });
+  lab.section("neuron", "1. One neuron by hand", autograd::one_neuron);
+  lab.section("differences", "2. Finite differences", autograd::finite_differences);
+  return lab.run(argc, argv);
+}
