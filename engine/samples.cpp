@@ -37,7 +37,7 @@ void fill_distinct(Numbers& x, std::uint64_t key, std::size_t input) {
 double draw(const Domain& d, bool whole, std::uint64_t key, std::uint64_t& position) {
   if (d.dtype == boolean) return philox_uniform(key, position++) < 0.5 ? 1 : 0;
   const double low = whole ? -3 : d.low, high = whole ? 3 : d.high;
-  if (whole || d.dtype == i64)
+  if (whole || d.whole || d.dtype == i64)
     return std::min(std::floor(low + (high - low + 1) * philox_uniform(key, position++)), high);
   for (;;) {
     const double v = low + (high - low) * philox_uniform(key, position++);

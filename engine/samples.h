@@ -24,6 +24,7 @@ struct Domain {
   std::vector<double> avoid = {};
   // No two values closer than 0.02, within the input nor between inputs: for ops that choose.
   bool distinct = false;
+  bool whole = false;  // whole numbers in low .. high, zeros among them
   // f64 stands for the floating dtype that is asked for; i64 and bool are indices and masks.
   DType dtype = f64;
 };

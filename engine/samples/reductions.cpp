@@ -4,7 +4,6 @@
 
 #include <limits>
 
-#include "engine/ops/arithmetic.h"
 #include "engine/samples/rows.h"
 
 namespace labgrad::samples {
@@ -68,9 +67,9 @@ Rows sum_rows() {
        .cases = shapes(ranked) + shapes({{0, 3}, {3, 0}})},
       {.op = "prod",
        .arguments = "-1, with zeros",
-       // Columns with no zero, one and two.
-       .f = [](const Tensors& x) { return prod(x[0] * x[1], -1, true); },
-       .cases = {{{{{6, 3}}, {{6, 3}, {.low = 0, .high = 1, .dtype = i64}}}}}},
+       .f = [](const Tensors& x) { return prod(x[0], -1, true); },
+       // Rows without a zero, with one and with more.
+       .cases = shapes({{8, 3}}, {.low = -1, .high = 1, .whole = true})},
       {.op = "cumsum",
        .arguments = "0",
        .f = [](const Tensors& x) { return cumsum(x[0], 0); },
