@@ -92,13 +92,14 @@ struct RightMatrix {
 template <class T>
 void blocked(const Size& size, Matrix<T> c, Matrix<const T> a, Matrix<const T> b, bool accumulate,
              bool parallel) {
-  // A is read once for each panel of columns. A copy pays where many panels meet rows that are
-  // columns in memory, or that begin a multiple of 4 KiB apart and so share one set of the cache.
+  // A is read once for each panel of columns. A copy pays where many panels meet dense columns that
+  // lie a page apart, or rows a multiple of 4 KiB apart, which share one set of the cache.
   const bool row_major = a.row != 1;
   const bool no_dense = row_major && a.column != 1;
-  const bool aliased = a.row * static_cast<std::int64_t>(sizeof(T)) % 4096 == 0;
+  const std::int64_t apart = (row_major ? a.row : a.column) * static_cast<std::int64_t>(sizeof(T));
+  const bool far = row_major ? apart % 4096 == 0 : apart >= 4096;
   const bool many = size.n >= 8 * lanes<T> && size.m > tile_rows;
-  const LeftMatrix<T> left{a, no_dense || (many && (!row_major || aliased))};
+  const LeftMatrix<T> left{a, no_dense || (many && far)};
   // B is read once for each tile of rows.
   const bool few_tiles = size.m <= 2 * tile_rows || size.n * size.k <= 16384;
   const RightMatrix<T> right{b, b.column == 1 && few_tiles};

@@ -66,13 +66,29 @@ void turn_block(T* to, std::int64_t to_stride, const T* from, std::int64_t from_
 template <class T>
 inline constexpr int block_side = std::min(lanes<T>, 32 / static_cast<int>(sizeof(T)));
 
-// ---- panels of the right operand: to[k * stride + j], j < stride, zero from `columns` on ----
-// `stride` is a multiple of the lanes; `from` is read at from[k * k_step + j * j_step].
+// to[k * stride + j] = from[j * j_step + k] for j < columns, zero from there to the stride, which
+// is a multiple of N.
+template <class T, int N>
+void turn(T* to, std::int64_t stride, const T* from, std::int64_t j_step, std::int64_t depth,
+          std::int64_t columns) {
+  for (std::int64_t j = 0; j < stride; j += N) {
+    const std::int64_t lines = std::clamp<std::int64_t>(columns - j, 0, N);
+    const T* source = from + j * j_step;
+    std::int64_t k = 0;
+    for (; k + N <= depth; k += N)
+      turn_block<T, N>(to + k * stride + j, stride, source + k, j_step, lines);
+    for (; k < depth; ++k)
+      for (std::int64_t i = 0; i < N; ++i)
+        to[k * stride + j + i] = i < lines ? source[i * j_step + k] : T(0);
+  }
+}
 
+// ---- panels of the right operand: to[k * stride + j], j < stride, zero from `columns` on ----
+// The stride is a multiple of the narrowest tile's width; `from` is read at
+// from[k * k_step + j * j_step].
 template <class T>
 void pack_right(T* to, std::int64_t stride, const T* from, std::int64_t k_step, std::int64_t j_step,
                 std::int64_t depth, std::int64_t columns) {
-  constexpr int side = block_side<T>;
   if (j_step == 1) {
     for (std::int64_t k = 0; k < depth; ++k) {
       T* line = to + k * stride;
@@ -80,16 +96,10 @@ void pack_right(T* to, std::int64_t stride, const T* from, std::int64_t k_step, 
       for (std::int64_t j = columns; j < stride; ++j) line[j] = T(0);
     }
   } else if (k_step == 1) {
-    for (std::int64_t j = 0; j < stride; j += side) {
-      const std::int64_t lines = std::clamp<std::int64_t>(columns - j, 0, side);
-      const T* source = from + j * j_step;
-      std::int64_t k = 0;
-      for (; k + side <= depth; k += side)
-        turn_block<T, side>(to + k * stride + j, stride, source + k, j_step, lines);
-      for (; k < depth; ++k)
-        for (std::int64_t i = 0; i < side; ++i)
-          to[k * stride + j + i] = i < lines ? source[i * j_step + k] : T(0);
-    }
+    if (stride % block_side<T> == 0 && depth % block_side<T> == 0)
+      turn<T, block_side<T>>(to, stride, from, j_step, depth, columns);
+    else
+      turn<T, 16 / static_cast<int>(sizeof(T))>(to, stride, from, j_step, depth, columns);
   } else {
     for (std::int64_t k = 0; k < depth; ++k)
       for (std::int64_t j = 0; j < stride; ++j)
