@@ -72,7 +72,9 @@ struct TensorImpl : public Counted, public Recycled<TensorImpl> {
 
 struct BackwardOptions {
   bool retain_graph = false;  // keep saved values, so that backward can run again
-  bool create_graph = false;  // record the backward pass itself: for second derivatives
+  // Record the backward pass itself: for second derivatives. The grad of a leaf is then part of a
+  // graph that holds the leaf, and both live until zero_grad(); grad() makes no such circle.
+  bool create_graph = false;
 };
 
 class Tensor {

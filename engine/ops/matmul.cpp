@@ -40,6 +40,11 @@ Tensor rows_of(const Tensor& x) {
   return x.rank() == 2 ? x : reshape(x, {rows, k});
 }
 
+// The elements of a new tensor as one matrix.
+Array matrix(const Tensor& y, std::int64_t rows, std::int64_t columns) {
+  return {y.array().data, y.dtype(), {rows, columns}, {columns, 1}};
+}
+
 // The leading dimensions of a, and one more.
 Shape with_last(Shape shape, std::int64_t last) {
   shape[shape.rank() - 1] = last;
@@ -83,8 +88,8 @@ Tensor matmul_rows(const Tensor& a, const Tensor& b) {
     flat = rows_of(a);
   }
   Tensor y = empty(with_last(a.shape(), b.shape()[1]), a.dtype(), a.device());
-  const Tensor rows = alias(y, {flat.shape()[0], b.shape()[1]}, {b.shape()[1], 1});
-  kernels(a.device()).gemm(rows.array(), flat.array(), b.array(), false);
+  const Array rows = matrix(y, flat.shape()[0], b.shape()[1]);
+  kernels(a.device()).gemm(rows, flat.array(), b.array(), false);
   return differentiable(
       "matmul", y, wrt(a, [b = save(b)](const Tensor& dy) { return matmul(dy, transpose(b)); }),
       wrt(b, [a = save(a)](const Tensor& dy) { return matmul(t(rows_of(a)), rows_of(dy)); }));
@@ -138,10 +143,9 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, Caller 
     flat = rows_of(x);
   }
   Tensor y = empty(with_last(x.shape(), out), x.dtype(), x.device());
-  const Shape matrix{flat.shape()[0], out};
-  const Array rows = alias(y, matrix, {out, 1}).array();
+  const Array rows = matrix(y, flat.shape()[0], out);
   const Kernels& k = kernels(x.device());
-  if (bias.defined()) k.copy(rows, bias.array().expanded(matrix));
+  if (bias.defined()) k.copy(rows, bias.array().expanded(rows.shape));
   const Array w = weight.array();
   const Array w_transposed{w.data, w.dtype, {w.shape[1], w.shape[0]}, {w.strides[1], w.strides[0]}};
   k.gemm(rows, flat.array(), w_transposed, bias.defined());
