@@ -63,6 +63,14 @@ inline V power_of_two(Mask<V> n) {
   return std::bit_cast<V>((n + F::bias) << F::mantissa);
 }
 
+// a - b of integers, wrapping around: the bits of a number that is not in a function's domain may
+// give a difference beyond the range of signed integers.
+template <class M>
+inline M wrapping_difference(M a, M b) {
+  using Unsigned = Vec<std::make_unsigned_t<Lane<M>>, lanes_of<M>>;
+  return std::bit_cast<M>(std::bit_cast<Unsigned>(a) - std::bit_cast<Unsigned>(b));
+}
+
 // The integers of small size in the other representation.
 template <class V>
 inline V to_float(Mask<V> n) {
@@ -161,8 +169,8 @@ inline V log(V x) {
   const Mask<V> tiny = x < splat<V>(limits::min());
   const Mask<V> bits = std::bit_cast<Mask<V>>(select<V>(tiny, x * lift, x));
   const Mask<V> root_half = std::bit_cast<Mask<V>>(splat<V>(std::numbers::sqrt2_v<T> / 2));
-  const Mask<V> n = (bits - root_half) >> F::mantissa;
-  const V f = std::bit_cast<V>(bits - (n << F::mantissa)) - 1;
+  const Mask<V> n = wrapping_difference(bits, root_half) >> F::mantissa;
+  const V f = std::bit_cast<V>(wrapping_difference(bits, n << F::mantissa)) - 1;
   const V exponent = to_float<V>(n + (tiny & -F::mantissa));
   const V s = f / (f + 2), z = s * s, half = T(0.5) * (f * f);
   const V tail = s * (half + z * polynomial(z, series.c));
