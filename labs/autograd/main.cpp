@@ -17,5 +17,8 @@ int main(int argc, char** argv) {
   });
   lab.section("neuron", "1. One neuron by hand", autograd::one_neuron);
   lab.section("differences", "2. Finite differences", autograd::finite_differences);
+  lab.section("ops", "3. Every op of the engine", autograd::every_op);
+  lab.section("sharing", "4. Fan-out, broadcasting, views", autograd::sharing);
+  lab.section("mistakes", "5. Things that go wrong, on purpose", autograd::mistakes);
   return lab.run(argc, argv);
 }

@@ -239,8 +239,8 @@ void one_neuron(Lab& lab) {
       "Nothing more is needed for a network of a million weights: the same sweep, with matrices in "
       "place of numbers. Each op brings its forward value and its local derivative; everything "
       "else, the order, the sums, the shapes, is the engine's. One sweep gives all {} gradients of "
-      "the leaves, at about the cost of one forward pass; difference quotients need two forward "
-      "passes for each of them.",
+      "the leaves, for a small multiple of the "
+      "cost of one forward pass; difference quotients need two forward passes for each of them.",
       std::count_if(tape.begin(), tape.end(), [](const TapeEntry& e) { return e.op.empty(); }));
 }
 
