@@ -19,7 +19,6 @@ void check_steps(const char* function, std::int64_t steps) {
 Schedule cosine(double lr, std::int64_t steps, double low) {
   check_steps("cosine", steps);
   return [=](std::int64_t step) {
-    if (step >= steps) return low;
     const double share = static_cast<double>(step) / static_cast<double>(steps);
     return low + (lr - low) * (1 + std::cos(std::numbers::pi * share)) / 2;
   };

@@ -10,7 +10,8 @@ namespace labgrad::optim {
 // The learning rate after `step` steps of the schedule (0 at the start).
 using Schedule = std::function<double(std::int64_t step)>;
 
-// low + (lr - low)(1 + cos(π step / steps)) / 2; from `steps` on: low.
+// low + (lr - low)(1 + cos(π step / steps)) / 2: `low` at `steps`, and rising again after it, as
+// PyTorch's does; a run that may go on longer asks for min(step, steps).
 //                                              Loshchilov and Hutter 2017, equation 5
 //                                              [schedule.cosine]
 Schedule cosine(double lr, std::int64_t steps, double low = 0);
