@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <numeric>
 
 #include "engine/create.h"
 #include "engine/ops.h"
@@ -114,18 +115,12 @@ Tensor sample_values(const Tensor& weights, const Tensor& values, Generator& g) 
   g.uniform(std::span<double>(u));
   std::vector<std::int64_t> chosen(rows);
   for (std::size_t row = 0; row < rows; ++row) {
-    double below = 0;
-    std::int64_t j = 0;
-    for (; j < K; ++j) {
-      below += p[row * static_cast<std::size_t>(K) + static_cast<std::size_t>(j)];
-      if (u[row] < below) break;
-    }
-    if (j == K) {  // u lies above the sum: by rounding, or because the row is no distribution
-      if (!(std::abs(below - 1) <= 1e-4))
-        fail(
-            fmt::format("sample_values: row {} of the weights sums to {}, expected 1", row, below));
-      j = K - 1;
-    }
+    const double* w = p.data() + row * static_cast<std::size_t>(K);
+    const double total = std::accumulate(w, w + K, 0.0);
+    if (!(std::abs(total - 1) <= 1e-4))
+      fail(fmt::format("sample_values: row {} of the weights sums to {}, expected 1", row, total));
+    std::int64_t j = 0;  // the first key with u < w_0 + ... + w_j
+    for (double below = w[0]; j + 1 < K && u[row] >= below; below += w[++j]) {}
     chosen[row] = j;
   }
   const Tensor one =

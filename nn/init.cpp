@@ -81,8 +81,8 @@ void trunc_normal_(Tensor& w, double mean, double std, double low, double high, 
   });
 }
 
-Tensor uniform_parameter(const Shape& shape, std::int64_t fan_in, Generator& g) {
-  Tensor w = empty(shape, f32, default_device());
+Tensor uniform_parameter(const Shape& shape, std::int64_t fan_in, Generator& g, DType dtype) {
+  Tensor w = empty(shape, dtype, default_device());
   const double bound = fan_in > 0 ? 1 / std::sqrt(static_cast<double>(fan_in)) : 0;
   NoGrad no_grad;
   uniform_(w, -bound, bound, g);

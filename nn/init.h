@@ -21,9 +21,9 @@ void xavier_normal_(Tensor& w, double gain = 1, Generator& g = default_generator
 void trunc_normal_(Tensor& w, double mean = 0, double std = 1, double low = -2, double high = 2,
                    Generator& g = default_generator());
 
-// A new f32 parameter (requires_grad) of that shape, uniform in ±1/√fan_in: PyTorch's rule for
+// A new parameter (requires_grad) of that shape, uniform in ±1/√fan_in: PyTorch's rule for
 // biases and for the weights of recurrent layers.
 Tensor uniform_parameter(const Shape& shape, std::int64_t fan_in,
-                         Generator& g = default_generator());
+                         Generator& g = default_generator(), DType dtype = f32);
 
 }  // namespace labgrad::nn

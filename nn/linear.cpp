@@ -7,10 +7,10 @@
 namespace labgrad::nn {
 
 Linear::Linear(std::int64_t in, std::int64_t out, LinearOptions options, Generator& g) {
-  weight = empty({out, in}, f32, default_device());
+  weight = empty({out, in}, options.dtype, default_device());
   kaiming_uniform_(weight, std::sqrt(5.0), g);
   weight.requires_grad_();
-  if (options.bias) bias = uniform_parameter({out}, in, g);
+  if (options.bias) bias = uniform_parameter({out}, in, g, options.dtype);
 }
 
 void Linear::members(Members& m) {

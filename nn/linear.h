@@ -9,6 +9,7 @@ namespace labgrad::nn {
 
 struct LinearOptions {
   bool bias = true;
+  DType dtype = f32;
 };
 
 class Linear : public Layer {

@@ -31,20 +31,16 @@ bool bool_or(const Json& args, const char* key, bool fallback) {
 std::unique_ptr<nn::Module> build(const std::string& kind, const Json& args) {
   const bool bias = bool_or(args, "bias", true);
   if (kind == "Linear")
-    return std::make_unique<nn::Linear>(args.at("in_features").as_int(),
-                                        args.at("out_features").as_int(),
-                                        nn::LinearOptions{.bias = bias});
+    return std::make_unique<nn::Linear>(
+        args.at("in_features").as_int(), args.at("out_features").as_int(),
+        nn::LinearOptions{.bias = bias, .dtype = args.find("dtype") ? f64 : f32});
   if (kind == "Embedding") {
     nn::EmbeddingOptions o;
     if (const Json* p = args.find("padding_idx"); p && !p->is_null()) o.padding_idx = p->as_int();
     return std::make_unique<nn::Embedding>(args.at("num_embeddings").as_int(),
                                            args.at("embedding_dim").as_int(), o);
   }
-  if (kind == "LayerNorm") {
-    const Json& shape = args.at("normalized_shape");
-    return std::make_unique<nn::LayerNorm>(shape.is_array() ? shape.as_array()[0].as_int()
-                                                            : shape.as_int());
-  }
+  if (kind == "LayerNorm") return std::make_unique<nn::LayerNorm>(args.at("features").as_int());
   const Json* input = args.find("input_size");
   if (!input) return nullptr;
   const std::int64_t I = input->as_int(), H = args.at("hidden_size").as_int();
@@ -61,6 +57,10 @@ std::unique_ptr<nn::Module> build(const std::string& kind, const Json& args) {
 }
 
 void check_same(const Tensor& got, const Json& want) {
+  if (got.dtype() == f64) {
+    CHECK(got.to_vector() == golden::doubles(want.at("data")));
+    return;
+  }
   const std::vector<float> values = got.to_vector<float>();
   if (const Json* data = want.find("data")) {
     CHECK(values == golden::floats(*data));
