@@ -179,6 +179,30 @@ TEST_CASE("numpy generator: lengths, sources and places of the strips") {
   }
 }
 
+TEST_CASE("numpy generator: a choice without replacement has no number twice") {
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    NumpyGenerator generator(seed);
+    std::vector<std::int64_t> chosen = generator.choice(20, 20, false);
+    std::sort(chosen.begin(), chosen.end());
+    CHECK(chosen == resized(0, 19, 20));
+  }
+}
+
+// With n = 5 one of the 2^32 draws, 0, is one too many and must be refused.
+TEST_CASE("numpy generator: the draws left over by a range are refused") {
+  NumpyGenerator generator(7);
+  NumpyGenerator twin(7);
+  NumpyGenerator::State state = generator.get_state();
+  state.half = 0;
+  generator.set_state(state);
+  for (int i = 0; i < 8; ++i) CHECK(generator.integers(0, 5) == twin.integers(0, 5));
+  state.half = 1;  // the next one is taken
+  generator.set_state(state);
+  CHECK(generator.integers(0, 5) == 0);
+  CHECK(!generator.get_state().half);
+  CHECK(generator.get_state().state_low == state.state_low);
+}
+
 TEST_CASE("numpy generator: a restored state continues the stream") {
   NumpyGenerator generator(7);
   generator.next32();

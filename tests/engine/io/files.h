@@ -5,8 +5,9 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <initializer_list>
+#include <iterator>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "engine/error.h"
@@ -18,16 +19,22 @@ namespace files {
 // A path in a folder of its own, which is removed with everything in it.
 class Scratch {
  public:
+  // The process is part of the name: two runs of the tests at one time must not meet.
   explicit Scratch(const std::string& name)
       : folder_(std::filesystem::temp_directory_path() /
-                ("labgrad_test_" + name + std::to_string(::getpid()))) {
+                ("labgrad_test_" + name + "_" + std::to_string(::getpid()))) {
     std::filesystem::remove_all(folder_);
     std::filesystem::create_directories(folder_);
   }
-  ~Scratch() { std::filesystem::remove_all(folder_); }
+  ~Scratch() {
+    std::error_code ignored;
+    std::filesystem::remove_all(folder_, ignored);
+  }
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
+  const std::filesystem::path& folder() const { return folder_; }
   std::filesystem::path file(const std::string& name) const { return folder_ / name; }
+  long entries() const { return std::distance(std::filesystem::directory_iterator(folder_), {}); }
 
  private:
   std::filesystem::path folder_;

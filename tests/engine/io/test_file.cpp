@@ -1,6 +1,4 @@
 #include <doctest/doctest.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <array>
 #include <filesystem>
@@ -8,8 +6,10 @@
 
 #include "engine/error.h"
 #include "engine/io/file.h"
+#include "tests/engine/io/files.h"
 
 namespace fs = std::filesystem;
+using files::Scratch;
 using labgrad::AtomicFile;
 using labgrad::Error;
 using labgrad::InputFile;
@@ -17,56 +17,41 @@ using labgrad::MissingFile;
 using labgrad::read_file;
 using labgrad::write_file_atomic;
 
-namespace {
-
-// An empty folder that goes away with the test.
-struct Folder {
-  fs::path path = fs::temp_directory_path() / ("labgrad_test_file" + std::to_string(::getpid()));
-  Folder() {
-    fs::remove_all(path);
-    fs::create_directories(path);
-  }
-  ~Folder() { fs::remove_all(path); }
-  long entries() const { return std::distance(fs::directory_iterator(path), {}); }
-};
-
-}  // namespace
-
 TEST_CASE("file: what is written is read") {
-  const Folder folder;
-  const fs::path path = folder.path / "a";
+  const Scratch scratch("file");
+  const fs::path path = scratch.file("a");
   const std::string contents = std::string("x\0y\n", 4) + std::string(200'000, 'z');
   write_file_atomic(path, contents);
   CHECK(read_file(path) == contents);
   write_file_atomic(path, "");
   CHECK(read_file(path).empty());
-  CHECK(folder.entries() == 1);
+  CHECK(scratch.entries() == 1);
 }
 
 TEST_CASE("file: without commit nothing changes and nothing is left behind") {
-  const Folder folder;
-  const fs::path path = folder.path / "a";
+  const Scratch scratch("file");
+  const fs::path path = scratch.file("a");
   write_file_atomic(path, "old");
   {
     AtomicFile file(path);
     file.write(std::string(200'000, 'n'));
-    CHECK(folder.entries() == 2);
+    CHECK(scratch.entries() == 2);
     CHECK(read_file(path) == "old");
   }
   CHECK(read_file(path) == "old");
-  CHECK(folder.entries() == 1);
+  CHECK(scratch.entries() == 1);
   try {
     AtomicFile file(path);
     file.write("half");
     labgrad::fail("in the middle");
   } catch (const Error&) {}
   CHECK(read_file(path) == "old");
-  CHECK(folder.entries() == 1);
+  CHECK(scratch.entries() == 1);
 }
 
 TEST_CASE("file: two writers of one file do not mix") {
-  const Folder folder;
-  const fs::path path = folder.path / "a";
+  const Scratch scratch("file");
+  const fs::path path = scratch.file("a");
   AtomicFile first(path);
   AtomicFile second(path);
   first.write("first");
@@ -75,26 +60,26 @@ TEST_CASE("file: two writers of one file do not mix") {
   CHECK(read_file(path) == "first");
   second.commit();
   CHECK(read_file(path) == "second");
-  CHECK(folder.entries() == 1);
+  CHECK(scratch.entries() == 1);
   CHECK_THROWS_AS(second.write("more"), Error);
   CHECK_THROWS_AS(second.commit(), Error);
 }
 
 TEST_CASE("file: a replaced file keeps its permissions, a link its target") {
-  const Folder folder;
-  const fs::path path = folder.path / "a";
+  const Scratch scratch("file");
+  const fs::path path = scratch.file("a");
   write_file_atomic(path, "old");
   fs::permissions(path, fs::perms::owner_read | fs::perms::owner_write);
-  fs::create_symlink("a", folder.path / "link");
-  write_file_atomic(folder.path / "link", "new");
-  CHECK(fs::is_symlink(folder.path / "link"));
+  fs::create_symlink("a", scratch.file("link"));
+  write_file_atomic(scratch.file("link"), "new");
+  CHECK(fs::is_symlink(scratch.file("link")));
   CHECK(read_file(path) == "new");
   CHECK(fs::status(path).permissions() == (fs::perms::owner_read | fs::perms::owner_write));
 }
 
 TEST_CASE("file: a missing file has an error of its own") {
-  const Folder folder;
-  const fs::path path = folder.path / "none";
+  const Scratch scratch("file");
+  const fs::path path = scratch.file("none");
   try {
     read_file(path);
     FAIL("no error");
@@ -102,13 +87,13 @@ TEST_CASE("file: a missing file has an error of its own") {
     CHECK(error.path() == path);
     CHECK(std::string(error.what()).starts_with(path.string()));
   }
-  CHECK_THROWS_AS(read_file(folder.path / "none" / "a"), MissingFile);
+  CHECK_THROWS_AS(read_file(scratch.file("none") / "a"), MissingFile);
   CHECK(std::string(MissingFile("a", "run `make data`").what()) ==
         "a: there is no such file; run `make data`");
 }
 
 TEST_CASE("file: what cannot be done is an error with the path") {
-  const Folder folder;
+  const Scratch scratch("file");
   const auto message = [](const auto& call) {
     try {
       call();
@@ -119,22 +104,23 @@ TEST_CASE("file: what cannot be done is an error with the path") {
     }
     return std::string("no error");
   };
-  CHECK(message([&] { read_file(folder.path); }).find("folder") != std::string::npos);
-  CHECK(message([&] { write_file_atomic(folder.path, "x"); }).find("folder") != std::string::npos);
-  CHECK(message([&] {
-          write_file_atomic(folder.path / "no" / "a", "x");
-        }).find("folder does not exist") != std::string::npos);
-  CHECK(message([&] { write_file_atomic(folder.path / "", "x"); }).find("folder") !=
+  CHECK(message([&] { read_file(scratch.folder()); }).find("folder") != std::string::npos);
+  CHECK(message([&] { write_file_atomic(scratch.folder(), "x"); }).find("folder") !=
         std::string::npos);
-  write_file_atomic(folder.path / "a", "12345");
-  CHECK(message([&] { read_file(folder.path / "a", 4); }).find("at most 4") != std::string::npos);
-  CHECK(folder.entries() == 1);
+  CHECK(message([&] {
+          write_file_atomic(scratch.file("no") / "a", "x");
+        }).find("folder does not exist") != std::string::npos);
+  CHECK(message([&] { write_file_atomic(scratch.file(""), "x"); }).find("folder") !=
+        std::string::npos);
+  write_file_atomic(scratch.file("a"), "12345");
+  CHECK(message([&] { read_file(scratch.file("a"), 4); }).find("at most 4") != std::string::npos);
+  CHECK(scratch.entries() == 1);
 }
 
 TEST_CASE("file: parts are read where they are") {
-  const Folder folder;
-  write_file_atomic(folder.path / "a", "0123456789");
-  const InputFile file(folder.path / "a");
+  const Scratch scratch("file");
+  write_file_atomic(scratch.file("a"), "0123456789");
+  const InputFile file(scratch.file("a"));
   CHECK(file.size() == 10);
   std::array<std::byte, 3> part{};
   file.read(7, part);

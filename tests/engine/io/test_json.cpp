@@ -1,5 +1,4 @@
 #include <doctest/doctest.h>
-#include <unistd.h>
 
 #include <cmath>
 #include <cstdint>
@@ -10,6 +9,7 @@
 #include "engine/error.h"
 #include "engine/io/file.h"
 #include "engine/io/json.h"
+#include "tests/engine/io/files.h"
 
 using labgrad::Error;
 using labgrad::Json;
@@ -212,8 +212,8 @@ TEST_CASE("json: a wrong kind is named") {
 }
 
 TEST_CASE("json: files") {
-  const auto path =
-      std::filesystem::temp_directory_path() / ("labgrad_test_json" + std::to_string(::getpid()));
+  const files::Scratch scratch("json");
+  const auto path = scratch.file("a.json");
   labgrad::write_json(path, Json::object({{"x", 0.1}}));
   CHECK(labgrad::read_json(path).at("x").as_double() == 0.1);
   labgrad::write_file_atomic(path, "[1,");

@@ -158,6 +158,12 @@ TEST_CASE("safetensors: files that lie are errors that say what and where") {
             "tensor \"y\": begins at byte 4 of the data, leaving a hole"));
   CHECK(has(problem("{" + entry("y", R"("shape":[2],"data_offsets":[0,4])") + "}", four),
             "shape (2,) of F32 needs 8 bytes"));
+  CHECK(has(problem("{" + entry("y", R"("shape":[1],"data_offsets":[0,8])") + "}", eight),
+            "shape (1,) of F32 needs 4 bytes"));
+  CHECK(has(
+      problem("{" + entry("y", R"("shape":[0,4294967296,4294967296],"data_offsets":[0,0])") + "}",
+              ""),
+      "more elements than 64 bits"));
   CHECK(has(problem("{" + entry("y", R"("shape":[1],"data_offsets":[4,0])") + "}", four),
             "data_offsets 4 to 0"));
   CHECK(has(problem("{" + entry("y", R"("shape":[-1],"data_offsets":[0,4])") + "}", four),

@@ -1,5 +1,4 @@
 #include <doctest/doctest.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <string>
@@ -7,6 +6,7 @@
 #include "engine/error.h"
 #include "engine/io/file.h"
 #include "engine/io/sha256.h"
+#include "tests/engine/io/files.h"
 
 using labgrad::sha256;
 using labgrad::Sha256;
@@ -35,8 +35,8 @@ TEST_CASE("sha256: pieces of any length give the digest of the whole") {
 }
 
 TEST_CASE("sha256: of a file longer than one read") {
-  const auto path =
-      std::filesystem::temp_directory_path() / ("labgrad_test_sha256" + std::to_string(::getpid()));
+  const files::Scratch scratch("sha256");
+  const auto path = scratch.file("a");
   const std::string text(200'001, 'x');
   labgrad::write_file_atomic(path, text);
   CHECK(labgrad::sha256_of_file(path) == sha256(text));
