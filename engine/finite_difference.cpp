@@ -1,10 +1,8 @@
 #include "engine/finite_difference.h"
 
-#include <algorithm>
-
 #include "engine/autograd.h"
 #include "engine/backward.h"
-#include "engine/ops/broadcast.h"
+#include "engine/create.h"
 
 namespace labgrad::detail {
 namespace {
@@ -27,18 +25,6 @@ Numbers flat(const Tensors& xs) {
     all.insert(all.end(), v.begin(), v.end());
   }
   return all;
-}
-
-Tensor from_numbers(const Numbers& values, const Shape& shape, Device device) {
-  NoGrad no_grad;
-  Tensor x = empty(shape, f64, Device::cpu);
-  std::copy(values.begin(), values.end(), x.writable_span<double>().begin());
-  return to(x, device);
-}
-
-Tensor zeros_like(const Tensor& x) {
-  NoGrad no_grad;
-  return empty(x.shape(), x.dtype(), x.device()).zero_();
 }
 
 FlatFunction::FlatFunction(std::string call, const TensorFunction& f, const Tensors& inputs)
@@ -93,7 +79,7 @@ Numbers FlatFunction::moved(std::size_t j, double h) const {
     if (j < n) {
       Numbers x = inputs_[k].to_vector();
       x[j] += h;
-      xs[k] = from_numbers(x, inputs_[k].shape(), inputs_[k].device());
+      xs[k] = from_values(x, inputs_[k].shape(), {.device = inputs_[k].device()});
       break;
     }
     j -= n;
@@ -107,7 +93,7 @@ Numbers FlatFunction::moved(const Numbers& v, double h) const {
   for (std::size_t k : wanted_) {
     Numbers x = inputs_[k].to_vector();
     for (double& e : x) e += h * v[j++];
-    xs[k] = from_numbers(x, inputs_[k].shape(), inputs_[k].device());
+    xs[k] = from_values(x, inputs_[k].shape(), {.device = inputs_[k].device()});
   }
   return values(xs);
 }

@@ -65,8 +65,5 @@ class FlatFunction {
 
 // The elements of several tensors, one after the other.
 Numbers flat(const Tensors& xs);
-// A new f64 tensor of these elements, or of zeros.
-Tensor from_numbers(const Numbers& values, const Shape& shape, Device device);
-Tensor zeros_like(const Tensor& x);
 
 }  // namespace labgrad::detail

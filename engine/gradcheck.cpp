@@ -7,6 +7,7 @@
 
 #include "engine/autograd.h"
 #include "engine/backward.h"
+#include "engine/create.h"
 #include "engine/finite_difference.h"
 #include "engine/philox.h"
 
@@ -136,7 +137,7 @@ void Check::check_jacobian() {
     for (double& e : one_hot) {
       e = 1;
       Tensors cotangents(f_.outputs().size());
-      cotangents[m] = detail::from_numbers(one_hot, y.shape(), y.device());
+      cotangents[m] = from_values(one_hot, y.shape(), {.device = y.device()});
       rows.push_back(flat(f_.analytic(cotangents)));
       e = 0;
     }
@@ -228,7 +229,7 @@ void Check::name_worst(const Numbers& u, const Numbers& gradient) {
 
 void Check::check_zero_cotangent() {
   Tensors zeros;
-  for (const Tensor& y : f_.outputs()) zeros.push_back(detail::zeros_like(y));
+  for (const Tensor& y : f_.outputs()) zeros.push_back(zeros_like(y));
   const Numbers gradient = flat(f_.analytic(zeros));
   for (std::size_t j = 0; j < gradient.size(); ++j)
     if (!(gradient[j] == 0))
@@ -259,7 +260,7 @@ Tensors Check::random_cotangents() {
   for (const Tensor& y : f_.outputs()) {
     Numbers u(static_cast<std::size_t>(y.numel()));
     for (double& e : u) e = draw();
-    us.push_back(detail::from_numbers(u, y.shape(), y.device()));
+    us.push_back(from_values(u, y.shape(), {.device = y.device()}));
   }
   return us;
 }
@@ -284,7 +285,7 @@ Tensors first_gradients(const TensorFunction& f, std::size_t inputs, const Tenso
   if (!ys.empty())
     gradients = grad(ys, wanted, us, {.create_graph = recorded, .allow_unused = true});
   for (std::size_t i = 0; i < wanted.size(); ++i)
-    if (!gradients[i].defined()) gradients[i] = detail::zeros_like(wanted[i]);
+    if (!gradients[i].defined()) gradients[i] = zeros_like(wanted[i]);
   return gradients;
 }
 
@@ -317,7 +318,7 @@ GradcheckReport check_second_gradients(const TensorFunction& f, const Tensors& i
       if (!y.requires_grad()) continue;
       Numbers u(static_cast<std::size_t>(y.numel()));
       for (double& e : u) e = 4 * philox_uniform(options.seed, position++) - 2;
-      xu.push_back(detail::from_numbers(u, y.shape(), y.device()));
+      xu.push_back(from_values(u, y.shape(), {.device = y.device()}));
       input_names.push_back("cotangent " + std::to_string(m));
     }
   }
