@@ -23,6 +23,37 @@ class Cpu : public Naive {
   // random.cpp
   void dropout_mask(const Array& mask, std::uint64_t key, double p) const override;
 
+  // reduce.cpp
+  void reduce(Reduction f, const Array& out, const Array& x) const override;
+
+  // order.cpp
+  void arg_reduce(bool largest, const Array& values, const Array& indices, const Array& x,
+                  int dim) const override;
+  void cumsum(const Array& out, const Array& x, int dim, bool reverse) const override;
+  void sort(const Array& values, const Array& indices, const Array& x, int dim,
+            bool descending) const override;
+
+  // index.cpp
+  void gather(const Array& out, const Array& x, const Array& index, int dim) const override;
+  void scatter_add(const Array& out, const Array& index, const Array& src, int dim) const override;
+  void index_select(const Array& out, const Array& x, const Array& index, int dim) const override;
+  void index_add(const Array& out, const Array& index, const Array& src, int dim) const override;
+
+  // rows.cpp
+  void softmax(const Array& y, const Array& x, int dim, bool log) const override;
+  void softmax_backward(const Array& dx, const Array& y, const Array& dy, int dim,
+                        bool log) const override;
+  void layer_norm(const Array& y, const Array& mean, const Array& rstd, const Array& x,
+                  const Array& w, const Array& b, double eps) const override;
+  void layer_norm_backward(const Array& dx, const Array& dy, const Array& x, const Array& mean,
+                           const Array& rstd, const Array& w) const override;
+
+  // optim.cpp
+  void sgd_step(const Array& weight, const Array& grad, const Array& buffer,
+                const SgdStep& s) const override;
+  void adam_step(const Array& weight, const Array& grad, const Array& m, const Array& v,
+                 const AdamStep& s) const override;
+
   // gemm.cpp
   void gemm(const Array& c, const Array& a, const Array& b, bool accumulate) const override;
 };

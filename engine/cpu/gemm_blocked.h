@@ -16,29 +16,10 @@
 #include <cstdint>
 
 #include "engine/cpu/gemm_kernel.h"
+#include "engine/cpu/scratch.h"
 #include "engine/cpu/threads.h"
-#include "engine/memory.h"
 
 namespace labgrad::cpu {
-
-// A block of memory from the recycling allocator for the length of a scope.
-template <class T>
-class Scratch {
- public:
-  explicit Scratch(std::int64_t count) : bytes_(static_cast<std::size_t>(count) * sizeof(T)) {
-    if (count > 0) data_ = static_cast<T*>(allocate(bytes_));
-  }
-  ~Scratch() {
-    if (data_) deallocate(data_, bytes_);
-  }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-  T* get() const { return data_; }
-
- private:
-  std::size_t bytes_;
-  T* data_ = nullptr;
-};
 
 // What an operand gives to the loops: where a part of it can be read.
 template <class T>
@@ -53,8 +34,6 @@ inline constexpr std::int64_t row_group = 8 * tile_rows;
 // Copied rows are this much longer than the depth, so that they don't all fall in one cache set.
 template <class T>
 inline constexpr std::int64_t row_padding = 64 / sizeof(T);
-
-inline std::int64_t divide_up(std::int64_t n, std::int64_t by) { return (n + by - 1) / by; }
 
 // How columns are cut into panels: as wide as the tiles of so many rows allow, then one padded
 // panel if that wastes less than half a register, else panels of one register and a narrower last.

@@ -6,17 +6,10 @@
 #include <cstring>
 #include <utility>
 
+#include "engine/cpu/each_vector.h"
 #include "engine/cpu/vec.h"
 
 namespace labgrad::cpu {
-
-// A short run of elements; std::memcpy costs more than it copies at these lengths.
-template <class T>
-void copy_run(T* to, const T* from, std::int64_t n) {
-  std::int64_t i = 0;
-  for (; i + lanes<T> <= n; i += lanes<T>) store(to + i, load(from + i));
-  for (; i < n; ++i) to[i] = from[i];
-}
 
 // ---- N x N blocks turned in registers ----
 

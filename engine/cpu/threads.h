@@ -43,4 +43,7 @@ void parallel_for(std::int64_t n, std::int64_t grain, F&& f) {
                      const_cast<void*>(static_cast<const void*>(std::addressof(f))));
 }
 
+// How many pieces of size `by` cover n.
+constexpr std::int64_t divide_up(std::int64_t n, std::int64_t by) { return (n + by - 1) / by; }
+
 }  // namespace labgrad
