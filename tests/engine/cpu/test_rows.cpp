@@ -40,8 +40,10 @@ std::vector<Rows> examples() {
 TEST_CASE("softmax and its backward: every tail, dimension and layout") {
   Generator random(1);
   for (DType dtype : {f32, f64})
-    for (const auto& [shape, dim] : examples())
+    for (const Rows& rows : examples())
       for (bool log : {false, true}) {
+        const Shape& shape = rows.shape;
+        const int dim = rows.dim;
         CAPTURE(shape.str());
         CAPTURE(log);
         const int rank = shape.rank();
@@ -88,7 +90,8 @@ TEST_CASE("softmax: extreme rows") {
 TEST_CASE("layer_norm and its backward: every tail, layout, with and without weights") {
   Generator random(2);
   for (DType dtype : {f32, f64})
-    for (const auto& [shape, dim] : examples()) {
+    for (const Rows& rows : examples()) {
+      const Shape& shape = rows.shape;
       const int rank = shape.rank();
       const std::int64_t n = shape.back();
       Shape one = shape;
