@@ -20,5 +20,7 @@ int main(int argc, char** argv) {
   lab.section("ops", "3. Every op of the engine", autograd::every_op);
   lab.section("sharing", "4. Fan-out, broadcasting, views", autograd::sharing);
   lab.section("mistakes", "5. Things that go wrong, on purpose", autograd::mistakes);
+  lab.section("network", "6. A network of two layers", autograd::two_layers);
+  lab.section("cost", "7. What it costs", autograd::cost);
   return lab.run(argc, argv);
 }
