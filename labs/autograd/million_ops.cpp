@@ -28,7 +28,7 @@ class StackProbe {
   char* top_;
 };
 
-// What the oldest op of the chain sees of the stack when the sweep comes to it, and when it is
+// What the first op of the chain sees of the stack when the sweep comes to it, and when it is
 // freed.
 struct Depths {
   StackProbe probe = {};
@@ -113,7 +113,8 @@ void million_ops(Lab& lab) {
   lab.check_close("y against e (relative)", value / std::exp(1.0), 1, 1e-6);
   lab.check_close("dy/dx is y/x", gradient / value, 1, 1e-9);
   lab.check_equal("nodes alive when it is gone", live_nodes() - nodes_before, 0);
-  lab.check_less("stack that backward uses at the oldest op, bytes", swept.backward, 64 << 10);
+  lab.check_less("stack that backward uses at the first op of the chain, bytes", swept.backward,
+                 64 << 10);
   lab.check_less("stack that freeing the chain uses, bytes", dropped.freed, 64 << 10);
   lab.check_less("bytes of elements at the peak of backward", peak, 4096);
 }
