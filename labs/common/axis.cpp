@@ -9,6 +9,13 @@
 namespace labgrad::labs {
 namespace {
 
+// Beyond these sizes the arithmetic of an axis would overflow, or lose its digits.
+constexpr double least_size = 1e-140, largest_size = 1e140;
+
+bool drawable(double v, bool log) {
+  return std::abs(v) <= largest_size && (!log || v >= least_size);  // NaN is neither
+}
+
 std::string superscript(int n) {
   static constexpr std::array<const char*, 10> digits{"⁰", "¹", "²", "³", "⁴",
                                                       "⁵", "⁶", "⁷", "⁸", "⁹"};
@@ -73,11 +80,12 @@ std::vector<Tick> log_ticks(double low, double high, int count) {
     for (int digit = 1; digit <= 9; ++digit) {
       const double value = digit * std::pow(10.0, power);
       if (value < low * (1 - 1e-9) || value > high * (1 + 1e-9)) continue;
-      const bool labelled =
-          all_digits ? digit == 1 || digit == 2 || digit == 5 : digit == 1 && power % stride == 0;
+      const bool labelled = high / low < 10.0 ? true
+                            : all_digits      ? digit == 1 || digit == 2 || digit == 5
+                                              : digit == 1 && power % stride == 0;
       if (labelled) {
         ticks.push_back({value, plain || digit > 1 ? tick_text(value) : "10" + superscript(power)});
-      } else if (stride == 1 || digit == 1) {
+      } else if (stride == 1 || (digit == 1 && decades <= 60)) {
         ticks.push_back({value, ""});
       }
     }
@@ -103,7 +111,8 @@ std::string tick_text(double value) {
 }
 
 void Extent::include(double v) {
-  if (!std::isfinite(v) || (log_ && v <= 0.0)) return;
+  if (!drawable(v, log_)) return;
+  if (std::abs(v) < least_size) v = 0.0;
   if (empty()) {
     low_ = high_ = v;
   } else {
@@ -137,9 +146,7 @@ Scale::Scale(const Axis& axis, const Extent& extent, double from, double to)
   if (!(low_ < high_)) high_ = axis.log ? low_ * 10.0 : low_ + 1.0;
 }
 
-bool Scale::shows(double value) const {
-  return std::isfinite(value) && (!axis_.log || value > 0.0);
-}
+bool Scale::shows(double value) const { return drawable(value, axis_.log); }
 
 double Scale::position(double value) const {
   if (axis_.log) return std::log(value / low_) / std::log(high_ / low_);

@@ -68,6 +68,7 @@ TEST_CASE("axis: ticks are at round numbers with labels of one kind") {
   CHECK(labels(1, 1000, true) == Strings{"1", "10", "100", "1,000"});
   CHECK(labels(1e-4, 1e-1, true) == Strings{"10⁻⁴", "10⁻³", "10⁻²", "10⁻¹"});
   CHECK(labels(1, 20, true) == Strings{"1", "2", "5", "10", "20"});
+  CHECK(labels(6, 25, true) == Strings{"6", "7", "8", "9", "10", "20"});
   CHECK(labels(1e-30, 1, true).size() <= 8);
   CHECK(tick_text(1024) == "1,024");
   CHECK(tick_text(-2.5e-7) == "−2.5×10⁻⁷");
@@ -98,7 +99,10 @@ TEST_CASE("plot: odd data give a picture all the same") {
                                              {0, -1, 2},
                                              {1e300, -1e300, 0},
                                              {inf, 1, 2},
-                                             {1e-320, 1, 2}};
+                                             {1e-320, 1, 2},
+                                             {1e308, -1e308, 0},
+                                             {1e-320, 2e-320, 0},
+                                             {1e-140, 1, 1e140}};
   for (bool log : {false, true})
     for (const auto& y : odd) {
       std::vector<double> x(y.size());
