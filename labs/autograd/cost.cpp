@@ -78,7 +78,7 @@ void time_of_ops(Lab& lab) {
       "soon as tensors are not tiny: tanh of {:.0f} element takes {:.0f} ns, of a million {:.2f} "
       "ns for each. That is why networks are computed in batches.",
       plain.x.front(), plain.y.front(), plain.y.back() / plain.x.back());
-  lab.picture("time", "time of one tanh against the number of elements.",
+  lab.picture("time", "Time of one tanh against the number of elements.",
               draw_plot({.title = "One call of tanh",
                          .x = {.label = "elements", .log = true},
                          .y = {.label = "nanoseconds", .log = true},
@@ -250,7 +250,9 @@ void growing_losses(Lab& lab) {
     plot.series.push_back(way.nodes);
   }
   lab.table(table);
-  lab.picture("growing_losses", "what a list of losses holds on to.", draw_plot(plot));
+  lab.picture("growing_losses",
+              "What a list of losses holds on to; item() and NoGrad lie on the axis.",
+              draw_plot(plot));
   lab.check_close("item(): nodes that stay, a step", ways[0].nodes_a_step, 0, 0);
   lab.check_close("tensors after backward: nodes that stay, a step", ways[1].nodes_a_step, 1, 0);
   lab.check_greater("a sum of losses: nodes that stay, a step", ways[2].nodes_a_step, 1.5);

@@ -77,7 +77,7 @@ void print(Lab& lab, const Curve& f64_curve, const Curve& f32_curve) {
     plot.series.push_back(std::move(theory));
   }
   lab.picture("finite_differences",
-              "the V. On its right flank the step is too long, on its left flank rounding eats "
+              "The V. On its right flank the step is too long, on its left flank rounding eats "
               "what is left of the difference.",
               draw_plot(plot));
 }

@@ -231,7 +231,7 @@ void one_neuron(Lab& lab) {
                          grad(neuron.y, each.tensor, {}, {.retain_graph = true}).item())});
   const GraphPicture graph = tape_graph(tape, "y = tanh(w1 x1 + w2 x2 + b)", lines);
   lab.picture("neuron",
-              "the graph that the engine recorded. Values flow to the right, gradients back to the "
+              "The graph that the engine recorded. Values flow to the right, gradients back to the "
               "left along the same edges.",
               draw_graph(graph));
   if (lab.options().flag("dot")) lab.show(to_dot(graph));

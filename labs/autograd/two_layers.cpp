@@ -182,7 +182,7 @@ void draw_boundary(Lab& lab, const Task& task, nn::Sequential& net) {
     series.y.push_back(task.X.at({i, 1}));
   }
   lab.picture("boundary",
-              "the plane as the network that Adam has trained sees it: the colour is p, the line "
+              "The plane as the network that Adam has trained sees it: the colour is p, the line "
               "is p = ½.",
               draw_regions({.title = "Two half circles, two layers",
                             .x = {.label = "x1", .min = -1.5, .max = 2.5},
@@ -250,7 +250,7 @@ void three_optimisers(Lab& lab) {
     worst = std::min(worst, test);
   }
   lab.table(table);
-  lab.picture("optimisers", "the same network, the same first weights, the same batches.",
+  lab.picture("optimisers", "The same network, the same first weights, the same batches.",
               draw_plot(plot));
   for (const Run& run : runs)
     lab.check_less(run.name + ": loss at the end over loss after the first pass",
