@@ -189,7 +189,7 @@ $(OBJ)/have.tests: $(OBJ)/have.build
 deps:
 	@sh .ci/need --install '$(compiler)' fmt doctest
 
-$(OBJ)/engine/cpu/%.o: optimise_file := $(optimise_kernels)
+$(OBJ)/engine/cpu/%.o $(OBJ)/tests/bench/%.o: optimise_file := $(optimise_kernels)
 $(test_objects): | $(OBJ)/have.tests
 $(OBJ)/%.o: %.cpp $(OBJ)/flags | $(OBJ)/have.build
 	$(say) CXX $<

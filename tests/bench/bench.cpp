@@ -1,0 +1,130 @@
+#include "tests/bench/bench.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "engine/cpu/scratch.h"
+#include "engine/cpu/threads.h"
+#include "engine/cpu/vec.h"
+#include "engine/io/json.h"
+
+namespace labgrad::bench {
+
+namespace {
+
+using namespace cpu;
+
+// Chains of fused steps that wait for nothing but each other: enough of them to keep two units of
+// four cycles busy.
+constexpr int chains = 12;
+constexpr std::int64_t steps = 20000;
+
+void fused_steps(float start) {
+  Vec<float> sum[chains];
+  for (int i = 0; i < chains; ++i) sum[i] = splat<Vec<float>>(start + static_cast<float>(i));
+  const Vec<float> x = splat<Vec<float>>(0.999f), y = splat<Vec<float>>(0.001f);
+  for (std::int64_t s = 0; s < steps; ++s) {
+#pragma GCC unroll 12
+    for (int i = 0; i < chains; ++i) sum[i] = sum[i] * x + y;
+  }
+  // The compiler must believe that somebody looks at the sums.
+  for (const Vec<float>& v : sum) asm volatile("" : : "m"(v) : "memory");
+}
+
+std::string amount(double value, const char* unit) {
+  return value > 0 ? fmt::format("{:7.1f} {}", value, unit) : std::string();
+}
+
+std::string share(double value, double of, const char* what) {
+  return value > 0 && of > 0 ? fmt::format("{:3.0f}% {}", 100 * value / of, what) : std::string();
+}
+
+// Microseconds with about four digits.
+std::string duration(double seconds) {
+  const double us = seconds * 1e6;
+  return us < 10     ? fmt::format("{:.3f}", us)
+         : us < 1000 ? fmt::format("{:.1f}", us)
+                     : fmt::format("{:.0f}", us);
+}
+
+}  // namespace
+
+Times Bench::summary(std::vector<double> taken) {
+  std::sort(taken.begin(), taken.end());
+  return {taken[taken.size() / 2], taken.front(), taken.back(), static_cast<int>(taken.size())};
+}
+
+void Bench::measure_limits() {
+  const int threads = num_threads();
+  const double fused = double(threads) * chains * steps * 2 * lanes<float>;
+  const Times peak = time(
+      [&] {
+        parallel_for(threads, 1, [](std::int64_t begin, std::int64_t) {
+          fused_steps(static_cast<float>(begin));
+        });
+      },
+      options_.samples);
+  // The limit is the best that was seen; the rows are medians.
+  limits_.flops = fused / peak.low;
+
+  constexpr std::int64_t n = std::int64_t{1} << 23;
+  const Scratch<float> a(n), b(n), c(n);
+  auto touch = [&](float* p, float value) {
+    parallel_for(n, 65536, [&](std::int64_t begin, std::int64_t end) {
+      std::fill(p + begin, p + end, value);
+    });
+  };
+  touch(a.get(), 0), touch(b.get(), 1), touch(c.get(), 2);
+  const Times triad = time(
+      [&] {
+        parallel_for(n, 65536, [&](std::int64_t begin, std::int64_t end) {
+          for (std::int64_t i = begin; i < end; i += lanes<float>)
+            store(a.get() + i, load(b.get() + i) + 0.5f * load(c.get() + i));
+        });
+      },
+      options_.samples);
+  limits_.bytes = 12.0 * double(n) / triad.low;
+
+  fmt::print(
+      "threads: {}; floats in a register: {}; microseconds a call: median (quickest - slowest) of "
+      "{} "
+      "samples\n\n",
+      threads, lanes<float>, options_.samples);
+  print("limit.fma", {fused, 0}, peak);
+  print("limit.triad", {0, 12.0 * double(n)}, triad);
+}
+
+void Bench::print(const std::string& name, Work work, Times times) {
+  rows_.push_back({name, work, times});
+  const double flops = work.flops / times.median, bytes = work.bytes / times.median;
+  std::string line =
+      fmt::format("{:<36} {:>10} {:>23} {:>14} {:>13} {:>9} {:>10}", name, duration(times.median),
+                  fmt::format("({} - {})", duration(times.low), duration(times.high)),
+                  amount(flops * 1e-9, "GFLOP/s"), amount(bytes * 1e-9, "GB/s"),
+                  share(flops, limits_.flops, "fma"), share(bytes, limits_.bytes, "triad"));
+  line.erase(line.find_last_not_of(' ') + 1);
+  fmt::print("{}\n", line);
+  std::fflush(stdout);
+}
+
+void Bench::write(const std::string& path) const {
+  Json list = Json::array();
+  for (const Row& row : rows_) {
+    Json entry = Json::object({{"name", row.name},
+                               {"seconds", row.times.median},
+                               {"quickest", row.times.low},
+                               {"slowest", row.times.high},
+                               {"samples", row.times.samples}});
+    if (row.work.flops > 0) entry.set("flops", row.work.flops / row.times.median);
+    if (row.work.bytes > 0) entry.set("bytes_per_second", row.work.bytes / row.times.median);
+    list.push_back(std::move(entry));
+  }
+  write_json(path, Json::object({{"threads", num_threads()},
+                                 {"fma_flops", limits_.flops},
+                                 {"triad_bytes_per_second", limits_.bytes},
+                                 {"rows", std::move(list)}}));
+}
+
+}  // namespace labgrad::bench

@@ -1,0 +1,122 @@
+// Ops with their graph nodes, forward alone and forward with backward; and the layers of the labs.
+
+#include <cstdint>
+#include <functional>
+
+#include "engine/engine.h"
+#include "nn/recurrent.h"
+#include "tests/bench/bench.h"
+
+namespace labgrad::bench {
+
+namespace {
+
+// One row without a graph, one with it and its backward pass. f gives the result; the backward
+// pass starts from a gradient of ones, as PyTorch's figures do that these are compared with.
+void both(Bench& bench, const std::string& name, Tensors parameters,
+          const std::function<Tensor()>& f) {
+  bench.row(name + " fwd", {}, [&] {
+    const NoGrad guard;
+    f();
+  });
+  if (!bench.wants(name + " fwd+bwd")) return;
+  for (Tensor& p : parameters) p.requires_grad_();
+  const Tensor dy = ones_like(f());
+  bench.row(name + " fwd+bwd", {}, [&] {
+    f().backward(dy);
+    for (Tensor& p : parameters) p.zero_grad();
+  });
+}
+
+Tensor whole_numbers(const Shape& shape, std::int64_t high) {
+  Generator random(3);
+  Tensor x = zeros(shape, {.dtype = i64});
+  random.random_ints(x.writable_span<std::int64_t>(), 0, high);
+  return x;
+}
+
+// The cost of a node: tensors so small that the arithmetic hardly counts.
+void overhead(Bench& bench) {
+  Tensor a = randn({8, 8}), b = randn({8, 8}), c = randn({8, 8});
+  auto small = [&] { return sum(a * b + c); };
+  bench.row("op.small (a*b+c).sum() no_grad", {}, [&] {
+    const NoGrad guard;
+    small();
+  });
+  for (Tensor* t : {&a, &b, &c}) t->requires_grad_();
+  bench.row("op.small (a*b+c).sum() graph", {}, [&] { small(); });
+  bench.row("op.small (a*b+c).sum() fwd+bwd", {}, [&] {
+    small().backward();
+    for (Tensor* t : {&a, &b, &c}) t->zero_grad();
+  });
+
+  Tensor x = full({}, 1.0), k = full({}, 0.999);
+  x.requires_grad_();
+  auto chain = [&] {
+    Tensor y = x;
+    for (int i = 0; i < 500; ++i) y = y * k + k;
+    return y;
+  };
+  bench.row(
+      "scalar.node fwd, each of 1000", {}, [&] { chain(); }, 1000);
+  bench.row(
+      "scalar.node fwd+bwd, each of 1000", {},
+      [&] {
+        chain().backward();
+        x.zero_grad();
+      },
+      1000);
+}
+
+void layers(Bench& bench) {
+  const Tensor scores = randn({128, 21}), heads = randn({64, 4, 20, 20}), x = randn({64, 20, 32});
+  both(bench, "softmax (128,21)", {scores}, [&] { return softmax(scores, -1); });
+  both(bench, "softmax (64,4,20,20)", {heads}, [&] { return softmax(heads, -1); });
+  const Tensor w = ones({32}), b = zeros({32});
+  both(bench, "layer_norm (64,20,32)", {x, w, b}, [&] { return layer_norm(x, {32}, w, b); });
+
+  const Tensor few = randn({13, 32}), many = randn({7855, 64});
+  const Tensor at_few = whole_numbers({128, 9}, 13), at_many = whole_numbers({15, 128}, 7855);
+  both(bench, "embedding 13x32 of (128,9)", {few}, [&] { return embedding(few, at_few); });
+  both(bench, "embedding 7855x64 of (15,128)", {many}, [&] { return embedding(many, at_many); });
+
+  const Tensor small = randn({1152, 13}), large = randn({1792, 5893});
+  const Tensor to_small = whole_numbers({1152}, 13), to_large = whole_numbers({1792}, 5893);
+  both(bench, "cross_entropy (1152,13)", {small}, [&] { return cross_entropy(small, to_small); });
+  both(bench, "cross_entropy (1792,5893)", {large}, [&] { return cross_entropy(large, to_large); });
+
+  const Tensor in = randn({1280, 64}), weight = randn({192, 64}), bias = randn({192});
+  both(bench, "linear (1280,64) to 192", {in, weight, bias},
+       [&] { return matmul(in, transpose(weight)) + bias; });
+}
+
+void recurrent(Bench& bench) {
+  struct Case {
+    const char* name;
+    std::int64_t inputs, hidden, batch, steps;
+    nn::RecurrentOptions options;
+  };
+  for (const Case& c :
+       {Case{"GRU 32->64 B=128 T=9", 32, 64, 128, 9, {}},
+        Case{"GRU 128->64 bidirectional B=128 T=21", 128, 64, 128, 21, {.bidirectional = true}},
+        Case{"GRU 64->128 3 layers B=128 T=15", 64, 128, 128, 15, {.layers = 3}}}) {
+    if (!bench.wants(std::string(c.name) + " fwd") &&
+        !bench.wants(std::string(c.name) + " fwd+bwd"))
+      continue;
+    Generator random(5);
+    nn::GRU gru(c.inputs, c.hidden, c.options, nn::GruForm::reset_after, random);
+    Tensors parameters{randn({c.steps, c.batch, c.inputs})};
+    for (const Tensor& p : gru.parameters()) parameters.push_back(p);
+    both(bench, c.name, parameters, [&] { return gru.forward(parameters[0]).out; });
+  }
+}
+
+}  // namespace
+
+void bench_ops(Bench& bench) {
+  overhead(bench);
+  layers(bench);
+  recurrent(bench);
+}
+
+}  // namespace labgrad::bench
