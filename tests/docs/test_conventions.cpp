@@ -3,22 +3,18 @@
 #include <doctest/doctest.h>
 
 #include <filesystem>
-#include <fstream>
 #include <regex>
 #include <set>
 #include <sstream>
 #include <string>
 
+#include "tests/docs/page.h"
+
 namespace {
 
-namespace fs = std::filesystem;
+using labgrad::tests::contents;
 
-std::string contents(const fs::path& path) {
-  std::ifstream in(path);
-  std::ostringstream out;
-  out << in.rdbuf();
-  return out.str();
-}
+namespace fs = std::filesystem;
 
 std::set<std::string> test_names() {
   static const std::regex name(R"re(TEST_CASE\(\s*"([^"]+)")re");

@@ -3,24 +3,19 @@
 #include <doctest/doctest.h>
 
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <regex>
 #include <set>
 #include <sstream>
 
 #include "engine/samples.h"
+#include "tests/docs/page.h"
 
 namespace {
 
-namespace fs = std::filesystem;
+using labgrad::tests::contents;
 
-std::string contents(const fs::path& path) {
-  std::ifstream in(path);
-  std::ostringstream out;
-  out << in.rdbuf();
-  return out.str();
-}
+namespace fs = std::filesystem;
 
 // id -> the files whose comments cite it.
 std::map<std::string, std::set<std::string>> cited_ids() {

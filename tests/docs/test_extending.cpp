@@ -4,15 +4,16 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
-#include <fstream>
 #include <regex>
 #include <sstream>
 
 #include "engine/engine.h"
 #include "engine/gradcheck.h"
-#include "engine/samples.h"
+#include "tests/docs/page.h"
 
 namespace {
+
+using labgrad::tests::contents;
 
 using namespace labgrad;
 
@@ -29,13 +30,6 @@ Tensor log_cosh(const Tensor& x) {
   }
   return differentiable("log_cosh", y,
                         wrt(x, [x = save(x)](const Tensor& dy) { return dy * tanh(x); }));
-}
-
-std::string contents(const std::string& path) {
-  std::ifstream in(path);
-  std::ostringstream out;
-  out << in.rdbuf();
-  return out.str();
 }
 
 // Blanks and line ends folded: the page may break lines where the code does not.

@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <functional>
 #include <map>
 #include <string>
 
@@ -27,10 +28,11 @@ inline Tensor golden_tensor(const Json& json) {
 
 using Named = std::map<std::string, Tensor>;
 
-// Calls f(attrs, inputs) for each case of `op` and compares the one result and all gradients.
-// Returns the number of cases, so that a test can see that it ran.
-template <class F>
-int check_golden(const std::string& op, F f) {
+// Runs each case of `op`: f(attrs, inputs) returns the outputs by name, which are compared, and
+// then the gradients of all inputs. f may put another leaf in an input's place (a module's
+// parameter). Returns the number of cases, so that a test can see that it ran.
+inline int check_golden_outputs(const std::string& op,
+                                const std::function<Named(const Json&, Named&)>& f) {
   const Json& file = golden::file("ops.json");
   const Tolerance tolerance{.rtol = file.at("rtol").as_double(),
                             .atol = file.at("atol").as_double(),
@@ -44,17 +46,34 @@ int check_golden(const std::string& op, F f) {
     Named inputs;
     for (const auto& [name, value] : c.at("inputs").as_object())
       inputs[name] = golden_tensor(value);
-    const Tensor y = f(c.at("attrs"), inputs);
-    CHECK(difference(y, golden_tensor(c.at("outputs").at("out")), tolerance) == "");
+    const Named outputs = f(c.at("attrs"), inputs);
+    for (const JsonMember& want : c.at("outputs").as_object()) {
+      CAPTURE(want.key);
+      REQUIRE(outputs.contains(want.key));
+      CHECK(difference(outputs.at(want.key), golden_tensor(want.value), tolerance) == "");
+    }
     const Json* grads = c.find("grads");
     if (!grads || grads->size() == 0) continue;
-    y.backward(golden_tensor(c.at("upstream").at("out")).detach());
+    Tensors ys, dys;
+    for (const JsonMember& dy : c.at("upstream").as_object()) {
+      ys.push_back(outputs.at(dy.key));
+      dys.push_back(golden_tensor(dy.value).detach());
+    }
+    backward(ys, dys);
     for (const JsonMember& grad : grads->as_object()) {
       CAPTURE(grad.key);
       CHECK(difference(inputs[grad.key].grad(), golden_tensor(grad.value), tolerance) == "");
     }
   }
   return cases;
+}
+
+// The same for ops with one result: f(attrs, inputs) returns it.
+template <class F>
+int check_golden(const std::string& op, F f) {
+  return check_golden_outputs(op, [&f](const Json& attrs, Named& inputs) {
+    return Named{{"out", f(attrs, inputs)}};
+  });
 }
 
 }  // namespace labgrad::tests
