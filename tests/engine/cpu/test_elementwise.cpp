@@ -18,6 +18,7 @@
 
 #include "engine/cpu/threads.h"
 #include "engine/kernels.h"
+#include "engine/philox.h"
 #include "tests/engine/arrays.h"
 
 using namespace labgrad;
@@ -325,6 +326,14 @@ TEST_CASE("dropout_mask: the specification's, for any size") {
         CHECK(difference(out.array, expected.array) == "");
         CHECK(out.intact());
       }
+  // p equal to one of the uniform numbers, and just above it.
+  const double u = philox_uniform(5, 7);
+  for (double p : {u, u + 0x1p-40}) {
+    Buffer some(f32, {9}), expected_some(f32, {9});
+    fast().dropout_mask(some.array, 5, p);
+    specified().dropout_mask(expected_some.array, 5, p);
+    CHECK(difference(some.array, expected_some.array) == "");
+  }
   Buffer out(f32, {30, 7}, {.order = {1, 0}}), expected(f32, {30, 7});
   fast().dropout_mask(out.array, 5, 0.5);
   specified().dropout_mask(expected.array, 5, 0.5);
