@@ -343,10 +343,13 @@ TEST_CASE("dropout_mask: the specification's, for any size") {
 TEST_CASE("[threads] elementwise: the same bytes for 1, 2 and 3 threads") {
   Generator random(15);
   const int before = num_threads();
-  const Shape shape{331, 307};  // several chunks, whose borders lie within rows
   const Layout turned{.order = {1, 0}}, row{.repeated = {true, false}};
   const std::vector<std::vector<Layout>> layouts{{{}, {}}, {{}, row}, {turned, {}}, {row, turned}};
-  for (const auto& pair : layouts) {
+  // Several chunks, whose borders lie within long rows and within short ones.
+  for (int round = 0; round < 8; ++round) {
+    const Shape shape = round < 4 ? Shape{331, 307} : Shape{1663, 61};
+    const auto& pair = layouts[static_cast<std::size_t>(round % 4)];
+    CAPTURE(round);
     Buffer x(f32, shape, pair[0]), y(f32, shape, pair[1]), mask(boolean, shape);
     fill_any(random, x.array);
     fill_any(random, y.array);
