@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "engine/error.h"
 
@@ -72,7 +73,7 @@ Raster grey_raster(std::size_t width, std::size_t height, const std::vector<floa
   Raster raster{width, height, 1, {}};
   for (float v : brightness) {
     const float clamped = v >= 0.0f ? std::min(v, 1.0f) : 0.0f;  // NaN fails the comparison
-    raster.pixels.push_back(static_cast<std::uint8_t>(clamped * 255.0f + 0.5f));
+    raster.pixels.push_back(static_cast<std::uint8_t>(std::lround(clamped * 255.0f)));
   }
   return raster;
 }

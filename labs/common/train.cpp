@@ -199,8 +199,8 @@ Batches batches_of(const data::Loader& loader) {
   return out;
 }
 
-Series History::curve(const std::string& name, std::string label) const {
-  Series series{label.empty() ? name : std::move(label)};
+Series History::curve(const std::string& name, const std::string& label) const {
+  Series series{label.empty() ? name : label};
   series.style = Style::line_and_points;
   for (std::size_t e = 0; e < epochs.size(); ++e) {
     series.x.push_back(static_cast<double>(e + 1));

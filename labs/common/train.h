@@ -45,7 +45,7 @@ struct History {
 
   // One figure over the epochs, 1, 2, ...; `name` is a name that `evaluate` used or "loss". Throws
   // Error if there is no such figure.
-  Series curve(const std::string& name, std::string label = "") const;
+  Series curve(const std::string& name, const std::string& label = "") const;
   double last(const std::string& name) const;
 };
 
