@@ -16,7 +16,7 @@ nn::Attended TinyTransformer::forward(const Tensor& ids) {
 
 void TinyTransformer::members(nn::Members& m) {
   m("embed", embed);
-  m("pos", pos);
+  m("pos", pos.weight);
   m("block", block);
   m("head", head);
 }

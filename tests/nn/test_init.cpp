@@ -1,6 +1,5 @@
 // The draws of modules against PyTorch's: tests/golden/torch_rng.json, "inits".
 
-#include <map>
 #include <memory>
 
 #include "nn/embedding.h"
@@ -8,10 +7,7 @@
 #include "nn/layer_norm.h"
 #include "nn/linear.h"
 #include "nn/recurrent.h"
-#include "tests/check_close.h"
-#include "tests/golden.h"
-
-#include <doctest/doctest.h>
+#include "tests/nn/golden_modules.h"
 
 using namespace labgrad;
 using namespace labgrad::tests;
@@ -56,21 +52,6 @@ std::unique_ptr<nn::Module> build(const std::string& kind, const Json& args) {
   return nullptr;
 }
 
-void check_same(const Tensor& got, const Json& want) {
-  if (got.dtype() == f64) {
-    CHECK(got.to_vector() == golden::doubles(want.at("data")));
-    return;
-  }
-  const std::vector<float> values = got.to_vector<float>();
-  if (const Json* data = want.find("data")) {
-    CHECK(values == golden::floats(*data));
-  } else {
-    const std::vector<float> head = golden::floats(want.at("head"));
-    CHECK(std::equal(head.begin(), head.end(), values.begin()));
-    CHECK(golden::sha256(std::span<const float>(values)) == want.at("sha256_f32le").as_string());
-  }
-}
-
 }  // namespace
 
 TEST_CASE("initial weights: the same seed gives PyTorch's, bit for bit, and leaves its stream") {
@@ -86,14 +67,7 @@ TEST_CASE("initial weights: the same seed gives PyTorch's, bit for bit, and leav
         break;
       }
       ++modules;
-      std::map<std::string, Tensor> parameters;
-      for (const auto& [name, p] : built->named_parameters()) parameters[name] = p;
-      for (const Json& param : module.at("params").as_array()) {
-        const std::string name = param.at("name").as_string();
-        CAPTURE(name);
-        REQUIRE(parameters.contains(name));
-        check_same(parameters[name], param);
-      }
+      check_golden_parameters(*built, module.at("params"));
     }
     if (!all) continue;
     for (const Json& next : init.at("next32").as_array())
