@@ -30,7 +30,7 @@ inline constexpr int lanes = static_cast<int>(register_bytes / sizeof(T));
 namespace detail {
 template <class T, int n>
 struct VecOf {
-  typedef T type __attribute__((vector_size(n * static_cast<int>(sizeof(T)))));
+  using type [[gnu::vector_size(n * static_cast<int>(sizeof(T)))]] = T;
 };
 }  // namespace detail
 
