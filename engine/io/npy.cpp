@@ -215,39 +215,53 @@ Tensor load(const InputFile& file) {
   return packed(alias(x, checked.shape, reversed));
 }
 
-}  // namespace
-
-void save_npy(const std::filesystem::path& path, const Tensor& x) {
-  if (!x.defined()) fail(fmt::format("{}: the tensor is undefined", path.string()));
-  std::string_view descr;
-  switch (x.dtype()) {
-    case DType::f32:
-      descr = "<f4";
-      break;
-    case DType::f64:
-      descr = "<f8";
-      break;
-    case DType::i64:
-      descr = "<i8";
-      break;
-    case DType::boolean:
-      descr = "|b1";
-      break;
-  }
+void write_header(AtomicFile& file, std::string_view descr, const Shape& shape) {
   // Shape::str writes a shape as Python does.
-  std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': {}, }}",
-                                   descr, x.shape().str());
+  std::string header =
+      fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': {}, }}", descr, shape.str());
   // The elements begin at a multiple of 64; the header ends with a line end.
   constexpr std::size_t before = 10;
   header.resize((before + header.size() + 1 + 63) / 64 * 64 - before - 1, ' ');
   header += '\n';
-  AtomicFile file(path);
   file.write(magic);
   const std::array<char, 4> version_and_length = {1, 0, static_cast<char>(header.size() & 0xff),
                                                   static_cast<char>(header.size() >> 8)};
   file.write(std::string_view(version_and_length.data(), version_and_length.size()));
   file.write(header);
+}
+
+std::string_view descr_of(DType dtype) {
+  switch (dtype) {
+    case DType::f32:
+      return "<f4";
+    case DType::f64:
+      return "<f8";
+    case DType::i64:
+      return "<i8";
+    case DType::boolean:
+      break;
+  }
+  return "|b1";
+}
+
+}  // namespace
+
+void save_npy(const std::filesystem::path& path, const Tensor& x) {
+  if (!x.defined()) fail(fmt::format("{}: the tensor is undefined", path.string()));
+  AtomicFile file(path);
+  write_header(file, descr_of(x.dtype()), x.shape());
   write_elements(file, x);
+  file.commit();
+}
+
+void save_npy(const std::filesystem::path& path, std::span<const std::uint8_t> bytes,
+              const Shape& shape) {
+  if (static_cast<std::uint64_t>(shape.numel()) != bytes.size())
+    fail(fmt::format("{}: {} bytes do not fill an array {}", path.string(), bytes.size(),
+                     shape.str()));
+  AtomicFile file(path);
+  write_header(file, "|u1", shape);
+  file.write(std::as_bytes(bytes));
   file.commit();
 }
 

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <span>
 
 #include "engine/tensor.h"
 
@@ -13,6 +15,10 @@ namespace labgrad {
 // bool as |b1. The file appears whole or not at all. Throws Error if x is undefined, and what
 // AtomicFile throws.
 void save_npy(const std::filesystem::path& path, const Tensor& x);
+// Writes unsigned bytes (|u1), as pictures have them, in row-major order. Throws Error if their
+// number is not that of the shape's elements.
+void save_npy(const std::filesystem::path& path, std::span<const std::uint8_t> bytes,
+              const Shape& shape);
 
 // Reads versions 1, 2 and 3, C and Fortran order, both byte orders, into a dense tensor on the
 // default device. 16-bit floats become f32; integers of 8, 16, 32 and 64 bits, with and without

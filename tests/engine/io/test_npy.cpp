@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <string>
+#include <vector>
 
 #include "engine/io/file.h"
 #include "tests/engine/io/files.h"
@@ -54,6 +55,17 @@ TEST_CASE("npy: tensors of every kind and layout come back bit for bit") {
     save_npy(scratch.file("a"), x);
     CHECK(same(load_npy(scratch.file("a")), x));
   }
+}
+
+TEST_CASE("npy: bytes keep their type in the file and are read as i64") {
+  const Scratch scratch("npy");
+  const std::vector<std::uint8_t> bytes = {0, 1, 127, 128, 254, 255};
+  save_npy(scratch.file("a"), bytes, {2, 3});
+  CHECK(has(labgrad::read_file(scratch.file("a")), "'descr': '|u1'"));
+  CHECK(
+      same(load_npy(scratch.file("a")), tensor<std::int64_t>({2, 3}, {0, 1, 127, 128, 254, 255})));
+  CHECK(has(files::problem([&] { save_npy(scratch.file("b"), bytes, {7}); }), "6 bytes"));
+  CHECK(scratch.entries() == 1);
 }
 
 // Byte for byte what numpy.save writes.
