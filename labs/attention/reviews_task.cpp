@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "engine/engine.h"
+#include "engine/io/safetensors.h"
 #include "nn/optim.h"
 
 namespace labgrad::labs::attention {
@@ -78,6 +79,7 @@ Trained train_transformer(Lab& lab, const std::string& name, const ReviewsTask& 
     return Metrics{{"test accuracy", accuracy(model, task.test_x, task.test_y)}};
   };
   History history = train(lab, training);
+  save_safetensors(lab.out_dir() / (name + ".safetensors"), model.state_dict());
   return {std::move(model), std::move(history)};
 }
 

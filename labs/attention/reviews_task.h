@@ -38,8 +38,8 @@ struct Trained {
 };
 
 // Adam 3e-3, batches of 64, 12 epochs, from the lab's seed: the weights and each epoch's order are
-// those that PyTorch draws. `name` is that of the checkpoint and of the curves; --quick trains for
-// quick_epochs.
+// those that PyTorch draws. `name` is that of the checkpoint, of the curves and of the trained
+// model's file; --quick trains for quick_epochs.
 Trained train_transformer(Lab& lab, const std::string& name, const ReviewsTask& task,
                           bool positions, std::int64_t quick_epochs = 4);
 
