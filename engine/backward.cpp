@@ -87,14 +87,13 @@ struct Sweep::Running {
   Node& node;
 };
 
-// True if nobody else can see x's elements, so that they may be added to in place.
+// True if nobody else can see x's elements.
 bool sole_owner(const Tensor& x) {
-  return x.impl()->use_count() == 1 && x.impl()->storage->use_count() == 1 && !x.impl()->node &&
-         x.is_contiguous();
+  return x.impl()->use_count() == 1 && x.impl()->storage->use_count() == 1 && x.is_contiguous();
 }
 
 Tensor Sweep::sum(const Tensor& a, Tensor&& b) const {
-  if (!create_ && sole_owner(a)) {
+  if (!create_ && !a.impl()->node && sole_owner(a)) {
     kernels(a.device()).zip(Binary::add, a.array(), a.array(), b.array());
     return a;
   }
@@ -209,8 +208,9 @@ void Sweep::settle(const Ref<TensorImpl>& leaf) {
     NoGrad no_grad;
     total.add_(gradient);
   } else {
-    // The first gradient is taken over, if nobody else holds it.
-    leaf->grad = create_ || sole_owner(gradient) ? gradient.ref() : clone(gradient).ref();
+    // The first gradient is taken over, if nobody else holds it: what is done to the grad of one
+    // leaf in place (clipping) must not show in another's, nor in the seed.
+    leaf->grad = sole_owner(gradient) ? gradient.ref() : clone(gradient).ref();
   }
 }
 

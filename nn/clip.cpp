@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <unordered_set>
 
 #include "engine/ops/arithmetic.h"
 #include "engine/ops/pointwise.h"
@@ -13,10 +14,12 @@
 namespace labgrad::optim {
 namespace {
 
+// One of each parameter, also where it is listed twice (tied weights).
 Tensors gradients(const Tensors& parameters) {
   Tensors found;
+  std::unordered_set<const TensorImpl*> seen;
   for (const Tensor& p : parameters)
-    if (p.grad().defined()) found.push_back(p.grad());
+    if (p.grad().defined() && seen.insert(p.impl()).second) found.push_back(p.grad());
   return found;
 }
 

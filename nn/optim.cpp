@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "engine/kernels.h"
+#include "engine/ops/broadcast.h"
 
 namespace labgrad::optim {
 
@@ -49,11 +50,17 @@ void Optimizer::step() {
                        name_of(w.dtype()), w.shape().str(), name_of(gradient.dtype()),
                        gradient.shape().str()));
     State& s = states_[i];
+    // The module may have been brought to another dtype or device since the last step.
+    for (Tensor& slot : s.slots) slot = to(to(slot, w.dtype()), w.device());
     if (s.slots.empty())
       for (std::size_t k = 0; k < slots_.size(); ++k)
         s.slots.push_back(empty(w.shape(), w.dtype(), w.device()).zero_());
-    step_one(w, packed(gradient), ++s.t, s.slots);
-    w.impl()->storage->bump_version();
+    Tensor dense = packed(w);  // the kernels know no strides
+    step_one(dense, packed(gradient), ++s.t, s.slots);
+    if (dense.ref() == w.ref())
+      w.impl()->storage->bump_version();
+    else
+      w.copy_(dense);
   }
 }
 

@@ -4,6 +4,7 @@
 #include "engine/ops/broadcast.h"
 #include "engine/ops/pointwise.h"
 #include "engine/ops/raw.h"
+#include "engine/ops/reduce.h"
 #include "engine/ops/select.h"
 
 namespace labgrad {
@@ -53,10 +54,13 @@ Tensor div(const Tensor& a, const Tensor& b, Caller caller) {
       wrt(b, [b = save(b)](const Tensor& dy, const Tensor& y) { return -dy * y / b; }));
 }
 
-// y = a^b        da = dy ⊙ b a^(b-1), 0 where b = 0        db = dy ⊙ y ln a, 0 where a = 0
+// y = a^b        da = dy ⊙ b a^(b-1), 0 where b = 0        db = dy ⊙ y ln a, 0 where a = 0 ≤ b
 // [pow.grad]
 Tensor pow(const Tensor& a, const Tensor& b, Caller caller) {
   if (a.dtype() != b.dtype()) return in_common_dtype(pow, a, b, caller);
+  if (a.dtype() == i64 && any(b < 0).item<bool>())
+    fail("pow: whole numbers to a negative power are not whole; convert the base with to(x, f32)",
+         caller);
   return differentiable("pow", raw::zip(Binary::pow, "pow", a, b, caller),
                         wrt(a,
                             [a = save(a), b = save(b)](const Tensor& dy) {
@@ -64,9 +68,9 @@ Tensor pow(const Tensor& a, const Tensor& b, Caller caller) {
                               const Tensor exponent = where(b == 0, 1, b);
                               return dy * b * pow(a, exponent - 1);
                             }),
-                        wrt(b, [a = save(a)](const Tensor& dy, const Tensor& y) {
-                          // 0 · ln 0 would be NaN.
-                          return dy * y * log(where(a == 0, 1, a));
+                        wrt(b, [a = save(a), b = save(b)](const Tensor& dy, const Tensor& y) {
+                          // 0 · ln 0 would be NaN. Below 0 the slope is infinite, as 0^b is.
+                          return dy * y * log(where((a == 0) & (b >= 0), 1, a));
                         }));
 }
 

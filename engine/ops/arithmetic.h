@@ -14,8 +14,10 @@ Tensor sub(const Tensor& a, const Tensor& b, Caller caller = Caller::here());
 Tensor mul(const Tensor& a, const Tensor& b, Caller caller = Caller::here());
 // True division: integers are divided as f32. x / 0 is ±inf or NaN.
 Tensor div(const Tensor& a, const Tensor& b, Caller caller = Caller::here());
-// a^b. pow(x, 0) = 1; the gradient by a base of 0 is 0 for exponent 0 or above 1; the gradient by
-// the exponent is 0 at base 0. A negative base is fine as long as the exponent is whole.
+// a^b. x^0 = 1, and 0 to a power below 0 is inf. At base 0 the gradient by the base is 0 for the
+// exponent 0 and above 1, 1 for 1, and infinite between and below; the gradient by the exponent is
+// 0 for exponents from 0 on (0^b is constant there). A negative base needs whole exponents, and has
+// no gradient by them (NaN). Error: also a whole number to a negative power.
 Tensor pow(const Tensor& a, const Tensor& b, Caller caller = Caller::here());
 Tensor pow(const Tensor& a, Scalar b);
 Tensor neg(const Tensor& x);

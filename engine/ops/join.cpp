@@ -165,6 +165,10 @@ Tensor pad(const Tensor& x, const std::vector<std::int64_t>& widths, Scalar valu
     fail("pad: " + std::to_string(widths.size()) + " widths for a tensor of shape " +
              x.shape().str() + "; two for each dimension, the last one first, are expected",
          caller);
+  if (!is_floating(x.dtype()) && value.dtype == f32)
+    fail(std::string("pad: the value is a real number, the tensor ") + name_of(x.dtype()) + " " +
+             x.shape().str() + "; convert it with to(x, f32)",
+         caller);
   Shape shape = x.shape(), kept = x.shape();
   std::int64_t from = 0, to = 0;  // where the kept part of x starts, in x and in y
   std::vector<std::int64_t> negative;

@@ -30,7 +30,8 @@ Tensors unbind(const Tensor& x, std::int64_t dim = 0);
 
 // x with `value` around it. widths are (before, after) of the last dimension, then of the one
 // before it, and so on: pad(x, {1, 2}) widens the last dimension by 3. Negative widths cut off.
-// Error: an odd number of widths, more than x's dimensions, or cutting off more than there is.
+// Error: an odd number of widths, more than x's dimensions, cutting off more than there is, a real
+// value for an integer tensor.
 Tensor pad(const Tensor& x, const std::vector<std::int64_t>& widths, Scalar value = 0,
            Caller caller = Caller::here());
 

@@ -54,6 +54,32 @@ TEST_CASE("loader: order, base seed and draws of PyTorch's DataLoader") {
   }
 }
 
+// Each worker of each epoch drew the same augmentation.
+TEST_CASE("loader: the draws of workers and epochs all differ, and come again with the seed") {
+  auto draws = [](std::uint64_t seed) {
+    Generator generator(seed);
+    const Loader loader(6, {.batch_size = 2}, generator);
+    std::vector<float> all;
+    for (int epoch = 0; epoch < 3; ++epoch) {
+      auto pass = loader.begin();
+      for (std::uint64_t worker = 0; worker < 4; ++worker) {
+        const auto base = static_cast<std::uint64_t>(pass.base_seed());
+        Generator own(labgrad::derive_seed(base, worker));
+        std::vector<float> some(5);
+        own.uniform(some);
+        all.insert(all.end(), some.begin(), some.end());
+      }
+      while (pass != loader.end()) ++pass;
+    }
+    return all;
+  };
+  std::vector<float> once = draws(1);
+  CHECK(once == draws(1));
+  CHECK(once != draws(2));
+  std::sort(once.begin(), once.end());
+  CHECK(std::adjacent_find(once.begin(), once.end()) == once.end());
+}
+
 TEST_CASE("loader: a pass left early draws no second order") {
   Generator generator(4);
   Generator twin(4);

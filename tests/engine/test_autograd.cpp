@@ -26,9 +26,40 @@ TEST_CASE("gradients of a leaf add up over its uses and over backward passes") {
   e.backward();
   CHECK(a.grad().item() == 2);  // not 3: what an inner node got the first time is forgotten
   CHECK(d.grad().item() == 10);
+  for (Tensor* x : {&a, &b, &d}) x->zero_grad();
+  const Tensor c2 = a + b, e2 = c2 * d;
+  for (int pass = 0; pass < 2; ++pass) {
+    for (Tensor* x : {&a, &b, &d}) x->zero_grad();  // of the leaves alone
+    e2.backward({}, {.retain_graph = true});
+    CHECK(a.grad().item() == 1);
+    CHECK(d.grad().item() == 5);
+  }
   a.zero_grad();
   (a * a * b).backward();
   CHECK(a.grad().item() == 2 * 3 * 2);
+}
+
+// The two inputs of a sum were given one tensor as gradient: clipping one of them cut both.
+TEST_CASE("leaves do not share their gradients, nor with the seed") {
+  for (const bool create : {false, true}) {
+    CAPTURE(create);
+    Tensor a = tensor({1.0, 2.0}).requires_grad_(), b = tensor({3.0, 4.0}).requires_grad_();
+    Tensor c = tensor({{5.0}, {6.0}}).requires_grad_();
+    const Tensor seed = ones({2});
+    (a + b - reshape(c, {2})).backward(seed, {.create_graph = create});
+    a.backward(seed, {.create_graph = create});
+    const NoGrad no_grad;
+    a.grad().mul_(3);
+    b.grad().mul_(5);
+    c.grad().mul_(7);
+    CHECK(difference(a.grad(), {6, 6}) == "");
+    CHECK(difference(b.grad(), {5, 5}) == "");
+    CHECK(difference(c.grad(), {-7, -7}) == "");
+    CHECK(difference(seed, {1, 1}) == "");
+    a.zero_grad();
+    b.zero_grad();
+    c.zero_grad();
+  }
 }
 
 TEST_CASE("backward says what is missing") {

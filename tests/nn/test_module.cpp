@@ -10,6 +10,7 @@
 #include "nn/layer_norm.h"
 #include "nn/linear.h"
 #include "nn/optim.h"
+#include "nn/recurrent.h"
 #include "tests/check_close.h"
 
 using namespace labgrad;
@@ -163,4 +164,32 @@ TEST_CASE("Dropout: survivors are scaled by 1/(1-p), in training alone") {
   CHECK(max(abs(drop(ones_in))).item() == 0);
   drop.p = 0;
   CHECK(bit_difference(drop(ones_in), ones_in) == "");
+}
+
+// Each step left something behind: a node that owned its own output, or a loss kept with its graph.
+TEST_CASE("Module: a training keeps neither nodes nor bytes") {
+  manual_seed(1);
+  nn::EncoderBlock block(4, 2, 8);
+  nn::GRU gru(4, 3, {.layers = 2, .bidirectional = true, .dropout = 0.5, .batch_first = true});
+  Tensors parameters = block.parameters();
+  for (const Tensor& p : gru.parameters()) parameters.push_back(p);
+  optim::Adam adam(parameters);
+  const Tensor x = randn({2, 3, 4});
+  double total = 0;
+  auto step = [&] {
+    adam.zero_grad();
+    const Tensor loss = mean(square(gru.forward(block.forward(x).out).out));
+    loss.backward();
+    adam.step();
+    total += loss.item();
+  };
+  step();
+  const std::int64_t nodes = live_nodes();
+  const std::size_t bytes = memory_stats().live;
+  for (int i = 0; i < 10; ++i) {
+    step();
+    CHECK(live_nodes() == nodes);
+    CHECK(memory_stats().live == bytes);
+  }
+  CHECK(total > 0);
 }

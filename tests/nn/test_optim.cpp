@@ -94,14 +94,80 @@ TEST_CASE("optimisers: a parameter without a gradient is left alone, decay inclu
   Tensor used = leaf({1, 2}), unused = leaf({3});
   optim::SGD sgd({used, unused}, {.lr = 0.1, .weight_decay = 0.5});
   optim::Adam adam({used, unused}, {.lr = 0.1, .weight_decay = 0.5});
-  for (optim::Optimizer* o :
-       {static_cast<optim::Optimizer*>(&sgd), static_cast<optim::Optimizer*>(&adam)}) {
+  optim::AdamW adamw({used, unused}, {.lr = 0.1, .weight_decay = 0.5});
+  for (optim::Optimizer* o : std::initializer_list<optim::Optimizer*>{&sgd, &adam, &adamw}) {
     o->zero_grad();
     sum(used).backward();
     o->step();
   }
   CHECK(unused.item() == 3);
   CHECK(used.at({0}) != 1);
+}
+
+// A transposed parameter was updated in the order of its memory by gradients in the order of its
+// indices.
+TEST_CASE("optimisers: a parameter may lie in memory in any way") {
+  auto steps = [](Tensor w, auto make) {
+    w.requires_grad_();
+    auto o = make(Tensors{w});
+    for (int t = 0; t < 3; ++t) {
+      o->zero_grad();
+      sum(square(w) * reshape(arange(6, {.dtype = f64}), {3, 2})).backward();
+      o->step();
+    }
+    return w;
+  };
+  auto sgd = [](Tensors p) {
+    return std::make_unique<optim::SGD>(p, optim::SgdOptions{.lr = 0.1, .momentum = 0.9});
+  };
+  auto adam = [](Tensors p) {
+    return std::make_unique<optim::Adam>(p, optim::AdamOptions{.lr = 0.1});
+  };
+  const Tensor start = reshape(arange(1, 7, {.dtype = f64}), {3, 2});
+  const Tensor wide = zeros({3, 4}, {.dtype = f64});
+  Tensor strided = slice(wide, 1, 0, to_end, 2).detach();
+  for (int kind = 0; kind < 2; ++kind) {
+    auto run = [&](const Tensor& w) { return kind == 0 ? steps(w, sgd) : steps(w, adam); };
+    const Tensor want = run(clone(start));
+    CHECK(bit_difference(run(transpose(clone(transpose(start)))), want) == "");
+    strided = strided.detach();
+    strided.copy_(start);
+    CHECK(bit_difference(run(strided), want) == "");
+    CHECK(difference(slice(wide, 1, 1, to_end, 2), zeros({3, 2}), {.vacuous = true}) == "");
+  }
+}
+
+// Adam's averages stayed f32 after the model had become f64, and were read as f64.
+TEST_CASE("optimisers: state follows a model to another dtype") {
+  auto run = [](bool change) {
+    manual_seed(8);
+    nn::Linear model(3, 2);
+    optim::Adam adam(model.parameters(), {.lr = 0.1});
+    const Tensor x = randn({4, 3});
+    for (int t = 0; t < 4; ++t) {
+      if (change && t == 2) model.to(f64);
+      adam.zero_grad();
+      sum(square(model(to(x, model.weight.dtype())))).backward();
+      adam.step();
+    }
+    return model.weight;
+  };
+  CHECK(run(true).dtype() == f64);
+  CHECK(difference(run(true), run(false), {.rtol = 1e-5, .atol = 1e-6}) == "");
+}
+
+// A step between two backward passes through one graph changes what the graph has saved.
+TEST_CASE("optimisers: a step makes graphs stale that have saved the weights") {
+  for (const bool adam : {false, true}) {
+    Tensor w = leaf({2}), b = leaf({1});
+    const Tensor y = w * w + b;
+    y.backward({}, {.retain_graph = true});
+    if (adam)
+      optim::Adam(Tensors{w}).step();
+    else
+      optim::SGD(Tensors{w}).step();
+    CHECK_THROWS_WITH_AS(y.backward(), doctest::Contains("backward of 'mul'"), Error);
+  }
 }
 
 TEST_CASE("optimisers: tied weights are one parameter, with the gradient of both uses") {
@@ -179,6 +245,9 @@ TEST_CASE("clipping: by the norm of all gradients, and by value") {
   b.set_grad(tensor({HUGE_VAL}, {.dtype = f64}));
   CHECK_THROWS_AS(optim::clip_grad_norm_({a, b}, 1), Error);
   CHECK_THROWS_AS(optim::clip_grad_norm_({a}, 0), Error);
+  // Listed twice, counted and scaled once.
+  CHECK(optim::clip_grad_norm_({a, a}, 3) == doctest::Approx(6).epsilon(1e-6));
+  CHECK(a.grad().item() == doctest::Approx(3).epsilon(1e-6));
 
   int cases = 0;
   for (const Json& c : golden::file("ops.json").at("cases").as_array()) {

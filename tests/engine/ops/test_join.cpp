@@ -128,6 +128,13 @@ TEST_CASE("pad counts from the last dimension, and negative widths cut") {
   CHECK(difference(y.grad(), {0, 4, 5, 0, 7, 8}) == "");
 }
 
+TEST_CASE("pad refuses a real value for whole numbers") {
+  CHECK(pad(tensor({1, 2}), {1, 0}, 7).to_vector() == std::vector<double>{7, 1, 2});
+  CHECK_THROWS_WITH_AS(pad(tensor({1, 2}), {1, 0}, 0.5),
+                       doctest::Contains("pad: the value is a real number, the tensor i64 (2,)"),
+                       Error);
+}
+
 TEST_CASE("tril and triu keep a triangle of each matrix") {
   const Tensor x = counting({2, 3}, 1);
   CHECK(difference(tril(x), {1, 0, 0, 4, 5, 0}) == "");

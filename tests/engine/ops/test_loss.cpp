@@ -116,3 +116,34 @@ TEST_CASE("mse_loss: reductions, gradient, and no silent broadcasting") {
   CHECK_THROWS_WITH_AS(mse_loss(zeros({3}), zeros({3, 1})),
                        doctest::Contains("mse_loss: the prediction has shape (3,)"), Error);
 }
+
+TEST_CASE("nll_loss: all targets ignored gives 0 and gradients 0, as cross_entropy does") {
+  const Tensor x = leaf({{1, 2}, {3, 4}}), target = tensor({7, 7});
+  for (Reduce r : {Reduce::mean, Reduce::sum}) {
+    const Tensor loss = nll_loss(x, target, {.ignore_index = 7, .reduction = r});
+    CHECK(loss.item() == 0);
+    CHECK(grad(loss, x).to_vector() == std::vector<double>(4, 0));
+  }
+  const Tensor smooth = cross_entropy(
+      x, target, {.ignore_index = 7, .weight = ones({2}, {.dtype = f64}), .label_smoothing = 0.1});
+  CHECK(smooth.item() == 0);
+  CHECK(grad(smooth, x).to_vector() == std::vector<double>(4, 0));
+}
+
+// The mean of the batches' perplexities depends on how the tokens were batched.
+TEST_CASE("cross_entropy: sums over batches give one perplexity, whatever the batch size") {
+  const Tensor x = 3 * randn({24, 5}, {.dtype = f64}), target = randint(0, 5, {24});
+  const Tensor kept = where(arange(24) < 17, target, -100);  // the rest is padding
+  std::vector<double> perplexities;
+  for (std::int64_t size : {1, 7, 24}) {
+    double total = 0, tokens = 0;
+    for (std::int64_t i = 0; i < 24; i += size) {
+      const Tensor rows = slice(x, 0, i, i + size), labels = slice(kept, 0, i, i + size);
+      total += cross_entropy(rows, labels, {.reduction = Reduce::sum}).item();
+      tokens += sum(labels != -100).item();
+    }
+    perplexities.push_back(std::exp(total / tokens));
+  }
+  for (double p : perplexities) CHECK(p == doctest::Approx(perplexities[0]).epsilon(1e-12));
+  CHECK(std::exp(cross_entropy(x, kept).item()) == doctest::Approx(perplexities[0]));
+}

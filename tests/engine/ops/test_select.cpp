@@ -44,6 +44,14 @@ TEST_CASE("where: the backward pass needs its input cleaned first") {
   CHECK(isnan(grad(sum(where(x > 0, sqrt(x), x)), x)).to_vector() == std::vector<double>{1, 1});
   const Tensor clean = where(x > 0, sqrt(where(x > 0, x, 1)), x);
   CHECK(difference(grad(sum(clean), x), {1, 1}) == "");
+  // The same of a division by zero.
+  const Tensor a = leaf({1, 2}), b = leaf({0, 4});
+  CHECK(difference(where(b == 0, 5, a / b), {5, 0.5}) == "");
+  CHECK(isnan(grad(sum(where(b == 0, 5, a / b)), b)).to_vector() == std::vector<double>{1, 0});
+  const Tensor quotient = where(b == 0, 5, a / where(b == 0, 1, b));
+  const Tensors d = grad({sum(quotient)}, {a, b});
+  CHECK(difference(d[0], {0, 0.25}) == "");
+  CHECK(difference(d[1], {0, -0.125}) == "");
 }
 
 TEST_CASE("masked_fill: golden values; no gradient where it is filled; errors") {

@@ -99,3 +99,29 @@ TEST_CASE("masked_softmax: errors") {
   CHECK_THROWS_WITH_AS(masked_softmax(zeros({3}), ones({2, 3}) > 0, 0),
                        doctest::Contains("keep of shape (2, 3) does not broadcast"), Error);
 }
+
+// A running maximum that started at -1e4, or a clamp at -64, gave 0/0.
+TEST_CASE("softmax: its relatives at large values, and exact zeros where -inf masks") {
+  for (DType dtype : {f32, f64})
+    for (Device device : {Device::cpu, Device::naive}) {
+      const tests::Tolerance close{.rtol = 1e-6};
+      const Tensor x = to(leaf({{1000, 1001, 1002}, {-20000, -20001, -inf}}, dtype), device);
+      const std::vector<double> p{0.09003057317038046, 0.24472847105479764, 0.6652409557748218,
+                                  0.7310585786300049,  0.2689414213699951,  0};
+      CHECK(difference(softmax(x, 1), p, close) == "");
+      CHECK(softmax(x, 1).at({1, 2}) == 0);
+      CHECK(difference(exp(log_softmax(x, 1)), p, close) == "");
+      CHECK(difference(masked_softmax(x, x > -inf, 1), p, close) == "");
+      CHECK(difference(cross_entropy(x, to(tensor({2, 1}), device), {.reduction = Reduce::none}),
+                       {0.4076059644443803, 1.3132616875182228}, close) == "");
+      const Tensor scores = to(leaf({{1, 2}, {3, 4}}, dtype), device);
+      const Tensor future = to(tensor({{false, true}, {false, false}}), device);
+      const Tensor y = softmax(masked_fill(scores, future, -inf), 1);
+      CHECK(y.at({0, 0}) == 1);
+      CHECK(y.at({0, 1}) == 0);
+      const Tensor dx = grad(sum(square(y)), scores);
+      CHECK(all(isfinite(dx)).item<bool>());
+      CHECK(dx.at({0, 0}) == 0);
+      CHECK(dx.at({0, 1}) == 0);
+    }
+}
