@@ -51,6 +51,11 @@ void tile(std::int64_t depth, const T* a, std::int64_t a_stride, const T* b, std
   for (int i = 0; i < M; ++i)
 #pragma GCC unroll 16
     for (int j = 0; j < V; ++j) acc[i][j] = Vector{};
+      // C is far away where it is large: it comes while the sums are made.
+#pragma GCC unroll 16
+  for (int i = 0; i < M; ++i)
+#pragma GCC unroll 16
+    for (int j = 0; j < V; ++j) __builtin_prefetch(c + i * c_stride + j * L, 1);
   for (std::int64_t k = 0; k < depth; ++k) {
     Vector row[V];
 #pragma GCC unroll 16
