@@ -15,6 +15,7 @@ DEBUG ?=
 SANITIZE ?=
 WERROR ?=
 TIDY ?= 1
+TESTS ?=
 ARGS ?=
 
 comma := ,
@@ -63,7 +64,9 @@ under = $(foreach folder,$(1),$(filter $(folder)/%,$(sources)))
 lib_objects := $(call objects,$(call under,engine nn data))
 common_objects := $(call objects,$(call under,labs/common))
 bench_objects := $(call objects,$(call under,tests/bench))
-test_objects := $(filter-out $(bench_objects),$(call objects,$(call under,tests)))
+# TESTS=FILES builds the tests of those files alone, with what all tests share.
+test_sources := $(if $(TESTS),$(TESTS) tests/main.cpp $(wildcard tests/*.cpp),$(call under,tests))
+test_objects := $(filter-out $(bench_objects),$(sort $(call objects,$(test_sources))))
 
 LABS := $(sort $(filter-out common,$(foreach f,$(call under,labs),$(word 2,$(subst /, ,$(f))))))
 lab_objects = $(call objects,$(call under,labs/$(1)))
@@ -92,7 +95,7 @@ help:
 	@echo '  make run          install what is missing, build, run the labs autograd and attention'
 	@echo '  make test         install what is missing, build and run the tests; ARGS="-tc=*matmul*"'
 	@echo
-	@echo '  make -j2          build everything (the same as make -j2 all)'
+	@echo '  make -j2          build the library and the labs (the same as make -j2 all)'
 	@echo '  make lib          build $(LIB) only'
 	@echo '  make lab-NAME     build one lab, $(BIN)/NAME'
 	@echo '  make labs         build and run every lab; ARGS=--quick for a short look'
@@ -111,11 +114,12 @@ help:
 	@echo '  ARCH=CPU          code for -march=CPU (native is the default; x86-64-v2 is portable)'
 	@echo 'more options'
 	@echo '  BUILD=DIR         output folder (build)         V=1  print whole commands'
+	@echo '  TESTS=FILES       build and run the tests of these files alone'
 	@echo '  WERROR=1          warnings are errors           CXXFLAGS= LDFLAGS=  added at the end'
 	@echo
 	@echo 'labs: $(if $(LABS),$(LABS),none yet)'
 
-all: $(LIB) $(lab_binaries) $(if $(test_objects),$(BIN)/tests) compile_commands.json
+all: $(LIB) $(lab_binaries) compile_commands.json
 lib: $(LIB)
 
 .PHONY: $(LABS:%=lab-%)
@@ -190,6 +194,8 @@ deps:
 	@sh .ci/need --install '$(compiler)' fmt doctest
 
 $(OBJ)/engine/cpu/%.o $(OBJ)/tests/bench/%.o: optimise_file := $(optimise_kernels)
+# Tests are compiled once and run once: quick to compile counts for more than quick to run.
+$(test_objects): optimise_file := $(if $(SANITIZE)$(filter 1,$(DEBUG)),,-O1) -DDOCTEST_CONFIG_SUPER_FAST_ASSERTS
 $(test_objects): | $(OBJ)/have.tests
 $(OBJ)/%.o: %.cpp $(OBJ)/flags | $(OBJ)/have.build
 	$(say) CXX $<
