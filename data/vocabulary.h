@@ -34,7 +34,8 @@ class Vocabulary {
   std::int64_t unknown_;
 };
 
-// Ids of each sentence in a row of (n, length), cut at `length` or padded with id 0.
+// Ids of each sentence in a row of (n, length) of i64, cut at `length` or padded with id 0.
+// Error: length is negative.
 Tensor encode(std::span<const std::vector<std::string>> sentences, const Vocabulary& vocabulary,
               std::int64_t length);
 

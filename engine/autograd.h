@@ -13,12 +13,12 @@
 // - The closure of an input that needs no gradient is dropped at once, and with it what it saved.
 // - The sweep checks each gradient's shape and dtype against the input's and sums over what was
 //   broadcast, so no closure mentions broadcasting.
-// - A closure may take (dy, y): y is the op's output. Never capture the output: it would own
-// itself.
-// - Closures are written with differentiable ops, so they can be differentiated again. Where a
-// fused
-//   kernel is faster, the closure uses it when grad_enabled() is false: the sweep then records
-//   nothing, and no second derivative can be asked of it.
+// - A closure may take (dy, y): y is the op's output. Never capture the output: the node would
+//   then own itself.
+// - Closures are written with differentiable ops, so they can be differentiated again.
+// - Where a fused kernel is faster, the closure uses it when grad_enabled() is false: the sweep
+//   then records nothing, and no second derivative can be asked of it. An example is layer_norm,
+//   in engine/ops/norm.cpp.
 
 #include <algorithm>
 #include <array>
@@ -65,7 +65,7 @@ struct Edge {
   bool needed() const { return node || leaf; }
 };
 
-Edge edge_to(const Tensor& x);
+Edge edge_to(const Tensor& x);  // not needed() if x requires no gradient
 
 class Node : public GraphNode {
  public:

@@ -17,8 +17,8 @@ struct GradOptions {
 // Errors: an output that no graph leads to; a missing or misshapen seed; a graph already freed.
 void backward(const Tensors& outputs, const Tensors& seeds = {}, BackwardOptions options = {});
 
-// The gradients of the outputs with respect to the inputs (leaves or not), leaving every .grad
-// alone. Error: also an input that the outputs do not depend on, unless allow_unused.
+// The gradients by the inputs (leaves or not); every .grad stays as it is. They may share elements:
+// clone() before a change in place. Error: an input that does not matter, unless allow_unused.
 Tensors grad(const Tensors& outputs, const Tensors& inputs, const Tensors& seeds = {},
              GradOptions options = {});
 Tensor grad(const Tensor& output, const Tensor& input, const Tensor& seed = {},

@@ -6,12 +6,12 @@
 //   read) or negative (a flipped read) in inputs. Outputs never repeat an element, and overlap an
 //   input only where they are the very same view (in-place map and zip).
 // - Shapes have been checked and broadcasts written out as stride 0 by the caller, so a kernel
-// never
-//   reports an error of the user's. Sizes may be 0: then there is nothing to do, except that a
-//   reduction over nothing writes its identity.
+//   never reports an error of the user's.
+// - Sizes may be 0: then there is nothing to do, except that a reduction over nothing writes its
+//   identity.
 // - Dtypes: inputs and output agree unless the comment says otherwise.
-// - Results are the same bits for every thread count: outputs are divided among threads, sums
-// never.
+// - Results are the same bits for every number of threads: outputs are divided among them, sums
+//   never.
 // - NaN propagates through arithmetic, max, min and their reductions.
 //
 // engine/naive implements all of it as the plain loop of each formula: the specification. A device

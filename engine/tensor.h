@@ -98,18 +98,18 @@ class Tensor {
   const Array& array() const { return checked().array; }
 
   // ---- reading ----
-  // The only element of a one-element tensor. Error: names the shape.
+  // The only element, as double, float, int, std::int64_t or bool. Error: not one; names the shape.
   template <class T = double>
   T item() const;
-  // One element. Error: wrong number of indices, or one out of range.
+  // One element; indices may be negative. Error: wrong number of them, or one out of range.
   double at(std::initializer_list<std::int64_t> index) const;
   // The elements in row-major order, without a copy. Error: not contiguous, or T is not the dtype.
   template <class T>
   std::span<const T> span() const;
-  // The same for writing: counts as an in-place change of the tensor.
+  // The same for writing: counts as an in-place change of the tensor, with the errors of one.
   template <class T>
   std::span<T> writable_span();
-  // The elements in row-major order, copied and converted, from any layout.
+  // The elements in row-major order, copied from any layout, as double, float or std::int64_t.
   template <class T = double>
   std::vector<T> to_vector() const;
   // As printed by std::cout << x: values aligned, then shape, dtype and grad_fn.
@@ -133,19 +133,19 @@ class Tensor {
 
   // ---- autograd ----
   bool requires_grad() const { return impl_ && impl_->requires_grad; }
-  // Makes a leaf that backward() fills the grad of. Error: not a floating dtype; not a leaf.
+  // Makes a leaf that backward() fills the grad of. Error: not floating; a non-leaf switched off.
   Tensor& requires_grad_(bool on = true);
   bool is_leaf() const { return !checked().node; }
   // The op that made it, "" for a leaf.
   const char* grad_fn() const { return is_leaf() ? "" : impl_->node->op(); }
   // The summed gradient of a leaf (or after retain_grad()); undefined if there is none yet.
   Tensor grad() const;
-  void set_grad(const Tensor& gradient);  // error: shape, dtype or device differ
+  void set_grad(const Tensor& gradient);  // without a copy. Error: shape, dtype or device differ
   void zero_grad();                       // forgets the gradient
-  // Keeps the gradient of a non-leaf as well.
+  // Keeps the gradient of a non-leaf as well. Error: it requires none.
   void retain_grad();
   // Calls hook with the complete gradient of this tensor in every sweep; if it returns a defined
-  // tensor, that one goes on in its place.
+  // tensor (of the same shape and dtype), that one goes on. Error: this requires no gradient.
   void register_hook(Hook hook);
   // The same elements, outside the graph. A later in-place change is seen by both.
   Tensor detach() const;
@@ -198,7 +198,7 @@ class NoGrad {
   bool before_;
 };
 
-// The opposite, inside a NoGrad.
+// The opposite, inside a NoGrad; with on = false the same as NoGrad.
 class EnableGrad {
  public:
   explicit EnableGrad(bool on = true);

@@ -24,9 +24,9 @@ struct Attended {
 Attended scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tensor& v,
                                       const Tensor& keep = {}, Caller caller = Caller::here());
 
-// (T, T): query i may look at the keys 0 .. i.
+// (T, T) of bool: query i may look at the keys 0 .. i.
 Tensor causal_mask(std::int64_t T);
-// (B, T): key j of row b may be seen if j < lengths[b].
+// (B, T) of bool: key j of row b may be seen if j < lengths[b]. lengths (B).
 Tensor length_mask(const Tensor& lengths, std::int64_t T);
 
 // MultiHead(x) = Concat(head_1 ... head_H) W_O, head_i = Attention(x W_Qi, x W_Ki, x W_Vi)
@@ -38,10 +38,10 @@ class MultiHeadAttention : public Module {
   // Error: d_model is not a multiple of heads.
   MultiHeadAttention(std::int64_t d_model, std::int64_t heads, Generator& g = default_generator());
 
-  // Self-attention. x (B, T, D), keep broadcasts to (B, H, T, T) -> out (B, T, D), weights (B, H,
-  // T, T).
+  // Self-attention. x (B, T, D), keep broadcasts to (B, H, T, T)
+  // -> out (B, T, D), weights (B, H, T, T).
   Attended forward(const Tensor& x, const Tensor& keep = {}) { return forward(x, x, x, keep); }
-  // queries (B, Q, D); keys and values (B, K, D).
+  // queries (B, Q, D); keys and values (B, K, D); keep broadcasts to (B, H, Q, K).
   Attended forward(const Tensor& queries, const Tensor& keys, const Tensor& values,
                    const Tensor& keep = {});
 

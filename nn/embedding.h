@@ -18,7 +18,7 @@ class Embedding : public Layer {
   Tensor weight;  // E (n, width)
   std::optional<std::int64_t> padding_idx;
 
-  // E is drawn from the standard normal distribution.
+  // E is drawn from the standard normal distribution. Error: padding_idx outside 0 .. n-1.
   Embedding(std::int64_t n, std::int64_t width, EmbeddingOptions options = {},
             Generator& g = default_generator());
 

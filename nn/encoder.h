@@ -14,6 +14,7 @@ class EncoderBlock : public Module {
   Sequential ff;  // Linear(D, d_ff), ReLU, Linear(d_ff, D)
   LayerNorm norm2;
 
+  // Error: d_model is not a multiple of heads.
   EncoderBlock(std::int64_t d_model, std::int64_t heads, std::int64_t d_ff,
                Generator& g = default_generator());
 

@@ -20,8 +20,9 @@ class LayerNorm : public Layer {
 
   explicit LayerNorm(std::int64_t width, LayerNormOptions options = {});
 
-  // y = (x - μ) / √(σ² + ε) ⊙ γ + β, μ and σ² over the last dimension, σ² by its size
-  // [layer_norm.1] x (..., width) -> y the same.
+  // y = (x - μ) / √(σ² + ε) ⊙ γ + β                                            [layer_norm.1]
+  // with μ and σ² over the last dimension, σ² divided by its size.
+  // x (..., width) -> y the same. Error: the last size is not width.
   Tensor forward(const Tensor& x) override;
 
   void members(Members& m) override;

@@ -5,7 +5,8 @@
 //   adam.zero_grad();  loss.backward();  adam.step();
 //
 // A parameter without a gradient (it took no part) is left alone, decay included; its step count
-// doesn't move either. A tensor listed twice (tied weights) is stepped once.
+// doesn't move either. A tensor listed twice (tied weights) is stepped once. When the parameters
+// change dtype or device (Module::to), the averages follow at the next step.
 
 #include <string>
 #include <utility>
@@ -102,8 +103,8 @@ class Adam : public Optimizer {
   bool decoupled_;
 };
 
-// w = (1 - lr λ) w, then Adam without decay          Loshchilov and Hutter 2019, algorithm 2
-// [adamw.1]
+// Loshchilov and Hutter 2019, algorithm 2:
+// w = (1 - lr λ) w, then Adam without decay                                           [adamw.1]
 class AdamW : public Adam {
  public:
   // weight_decay: PyTorch's default here is 0.01.

@@ -3,9 +3,9 @@
 // directions. The equations of a step are in nn/recurrent_cells.h.
 //
 // T steps, B batch, I input width, H hidden width, L layers, D directions (1 or 2).
-// x (T, B, I), or (B, T, I) with batch_first. States (L·D, B, H), first index layer · D +
-// direction. The parameters have PyTorch's names, "weight_ih_l0", "weight_ih_l0_reverse", and its
-// draws.
+// x (T, B, I), or (B, T, I) with batch_first. States (L·D, B, H), first index
+// layer · D + direction. The parameters have PyTorch's names, "weight_ih_l0",
+// "weight_ih_l0_reverse", and its draws.
 
 #include "nn/recurrent_cells.h"
 

@@ -42,11 +42,13 @@ Tensor rnn_step(const Tensor& xs, const Tensor& h, const GateWeights& w, RnnFunc
 struct LstmState {
   Tensor h, c;
 };
-// i = σ(x_i + W_hi h + b_hi)                        Hochreiter and Schmidhuber 1997 [lstm.1]
-// f = σ(x_f + W_hf h + b_hf)                        with the forget gate of Gers et al. 2000
-// [lstm.2] g = tanh(x_g + W_hg h + b_hg) [lstm.3] o = σ(x_o + W_ho h + b_ho) [lstm.4] c' = f ⊙ c +
-// i ⊙ g                                                                    [lstm.5] h' = o ⊙
-// tanh(c')                                                                     [lstm.6]
+// Hochreiter and Schmidhuber 1997, with the forget gate of Gers et al. 2000:
+// i = σ(x_i + W_hi h + b_hi)                                                          [lstm.1]
+// f = σ(x_f + W_hf h + b_hf)                                                          [lstm.2]
+// g = tanh(x_g + W_hg h + b_hg)                                                       [lstm.3]
+// o = σ(x_o + W_ho h + b_ho)                                                          [lstm.4]
+// c' = f ⊙ c + i ⊙ g                                                                  [lstm.5]
+// h' = o ⊙ tanh(c')                                                                   [lstm.6]
 LstmState lstm_step(const Tensor& xs, const LstmState& state, const GateWeights& w);
 
 // r = σ(x_r + W_hr h + b_hr)                                            Cho et al. 2014 [gru.1]

@@ -20,7 +20,7 @@ Tensor div(const Tensor& a, const Tensor& b, Caller caller = Caller::here());
 // no gradient by them (NaN). Error: also a whole number to a negative power.
 Tensor pow(const Tensor& a, const Tensor& b, Caller caller = Caller::here());
 Tensor pow(const Tensor& a, Scalar b);
-Tensor neg(const Tensor& x);
+Tensor neg(const Tensor& x);  // -x
 
 Tensor operator+(const Tensor& a, const Tensor& b);
 Tensor operator-(const Tensor& a, const Tensor& b);

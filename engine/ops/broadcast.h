@@ -15,7 +15,7 @@ Tensor expand(const Tensor& x, const Shape& shape, Caller caller = Caller::here(
 Tensor sum_to(const Tensor& x, const Shape& shape);
 
 // x with another dtype (x itself if it has that already). Gradients are converted back.
-Tensor to(const Tensor& x, DType dtype);
+Tensor to(const Tensor& x, DType dtype);  // i64: towards zero; bool: x != 0; both no gradient
 // x on another device (x itself if it is there already).
 Tensor to(const Tensor& x, Device device);
 

@@ -1,6 +1,6 @@
 #pragma once
-// Elements chosen by a tensor of positions. Positions are i64 in 0 .. size-1, never negative;
-// anything else is an error that names the op, the value, where it stands and what is permitted.
+// Elements chosen by a tensor of positions: i64 in 0 .. size-1, never negative. Others are errors
+// that name value, place and range; so are shapes that do not fit and dtypes that cannot be added.
 
 #include <optional>
 

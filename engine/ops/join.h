@@ -22,10 +22,10 @@ Tensors split(const Tensor& x, std::int64_t size, std::int64_t dim = 0,
 // Parts of these sizes. Error: their sum is not x's size.
 Tensors split(const Tensor& x, const std::vector<std::int64_t>& sizes, std::int64_t dim = 0,
               Caller caller = Caller::here());
-// At most n parts of equal size, the last one smaller if need be.
+// At most n parts of equal size, the last one smaller if need be. Error: n below 1.
 Tensors chunk(const Tensor& x, std::int64_t n, std::int64_t dim = 0,
               Caller caller = Caller::here());
-// All slices along dim, without that dimension: the inverse of stack.
+// All slices along dim, without that dimension: the inverse of stack. Error: rank 0.
 Tensors unbind(const Tensor& x, std::int64_t dim = 0);
 
 // x with `value` around it. widths are (before, after) of the last dimension, then of the one
@@ -37,7 +37,7 @@ Tensor pad(const Tensor& x, const std::vector<std::int64_t>& widths, Scalar valu
 
 // The lower triangle of the last two dimensions, zeros elsewhere: column - row <= diagonal.
 Tensor tril(const Tensor& x, std::int64_t diagonal = 0);
-// The upper one: column - row >= diagonal.
+// The upper one: column - row >= diagonal. Error of both: rank below 2.
 Tensor triu(const Tensor& x, std::int64_t diagonal = 0);
 
 }  // namespace labgrad

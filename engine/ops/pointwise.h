@@ -14,7 +14,7 @@ Tensor sign(const Tensor& x);
 // The largest whole number not above x; integers are returned as they are. The derivative is 0.
 Tensor floor(const Tensor& x);
 
-Tensor exp(const Tensor& x);
+Tensor exp(const Tensor& x);  // e^x
 // Natural logarithm. log(0) = -inf, of a negative number NaN.
 Tensor log(const Tensor& x);
 // log(1 + x), exact to the last digits also for tiny x.

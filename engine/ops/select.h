@@ -22,7 +22,7 @@ Tensor masked_fill(const Tensor& x, const Tensor& mask, Scalar value,
                    Caller caller = Caller::here());
 
 // min(max(x, lo), hi); a bound left out (std::nullopt) does not bind. The derivative is 1 inside
-// and at the bounds, 0 outside; NaN stays NaN.
+// and at the bounds, 0 outside; NaN stays NaN. Whole numbers with a real bound become f32.
 Tensor clamp(const Tensor& x, std::optional<Scalar> lo, std::optional<Scalar> hi = std::nullopt);
 
 // The larger (smaller) of a and b, elementwise with broadcasting; NaN if either is. Where they are

@@ -14,7 +14,7 @@ namespace labgrad {
 Tensor reshape(const Tensor& x, const Shape& shape, Caller caller = Caller::here());
 // The same, but never a copy. Error: also when x's strides do not allow a view.
 Tensor view(const Tensor& x, const Shape& shape, Caller caller = Caller::here());
-// Dimensions first .. last (inclusive) made one; rank 0 becomes (1,).
+// Dimensions first .. last (inclusive) made one; rank 0 becomes (1,). Error: first after last.
 Tensor flatten(const Tensor& x, std::int64_t first = 0, std::int64_t last = -1);
 
 // Two dimensions exchanged.
@@ -46,7 +46,7 @@ Tensor squeeze(const Tensor& x, std::int64_t dim);
 // With a dimension of size 1 before position dim, -rank-1 <= dim <= rank.
 Tensor unsqueeze(const Tensor& x, std::int64_t dim);
 
-// A copy with the order along each of dims reversed.
+// A copy with the order along each of dims reversed. Error: a dimension named twice.
 Tensor flip(const Tensor& x, const Shape& dims);
 
 // Zeros of the given shape, with x at the places start, start + step, ... along dim: the gradient

@@ -13,7 +13,7 @@ Tensor log_softmax(const Tensor& x, std::int64_t dim, Caller caller = Caller::he
 
 // Softmax over those entries alone where keep (bool, broadcast against x) is true; the others are
 // exactly 0 and get gradient 0, whatever x holds there. A row in which nothing is kept is all 0,
-// with gradient 0 (PyTorch: NaN).
+// with gradient 0 (PyTorch: NaN). Errors: keep is not bool, or does not broadcast to x's shape.
 Tensor masked_softmax(const Tensor& x, const Tensor& keep, std::int64_t dim,
                       Caller caller = Caller::here());
 
