@@ -127,8 +127,8 @@ inline Exponential<V> exponential(V x) {
 template <class V>
 inline V exp(V x) {
   using F = Format<Lane<V>>;
-  // e^-inf, of every masked place, is a choice and no product: arithmetic that ends below the normal
-  // numbers takes a hundred times as long.
+  // e^-inf, of every masked place, is a choice and no product: arithmetic that ends below the
+  // normal numbers takes a hundred times as long.
   const Mask<V> vanishes = x < F::exp_min;
   x = select<V>(vanishes, V{}, min(x, splat<V>(F::exp_max)));
   const auto [n, minus_one] = detail::exponential(x);

@@ -65,6 +65,22 @@ void check_same_dtype(const char* op, const Tensor& x, const Tensor& src, const 
          caller);
 }
 
+// src added at the index to zeros of shape `of`: the gradients of gather and index_select. Where no
+// graph is wanted, the zeros are written to directly instead of being copied first: they may be the
+// table of a whole vocabulary.
+Tensor scattered(const Shape& of, int d, const Tensor& index, const Tensor& src) {
+  Tensor y = zeros(of, src);
+  if (grad_enabled()) return scatter_add(y, d, index, src);
+  kernels(y.device()).scatter_add(y.array(), index.array(), src.array(), d);
+  return y;
+}
+Tensor added(const Shape& of, int d, const Tensor& index, const Tensor& src) {
+  Tensor y = zeros(of, src);
+  if (grad_enabled()) return index_add(y, d, index, src);
+  kernels(y.device()).index_add(y.array(), index.array(), src.array(), d);
+  return y;
+}
+
 }  // namespace
 
 // y_ij = x_(index_ij, j)        dx_(index_ij, j) += dy_ij        [gather.grad]
@@ -79,7 +95,7 @@ Tensor gather(const Tensor& x, std::int64_t dim, const Tensor& index, Caller cal
   kernels(x.device()).gather(y.array(), x.array(), index.array(), d);
   return differentiable("gather", y,
                         wrt(x, [of = x.shape(), d, index = save(index)](const Tensor& dy) {
-                          return scatter_add(zeros(of, dy), d, index, dy);
+                          return scattered(of, d, index, dy);
                         }));
 }
 
@@ -125,7 +141,7 @@ Tensor index_select(const Tensor& x, std::int64_t dim, const Tensor& index, Call
   kernels(x.device()).index_select(y.array(), x.array(), index.array(), d);
   return differentiable("index_select", y,
                         wrt(x, [of = x.shape(), d, index = save(index)](const Tensor& dy) {
-                          return index_add(zeros(of, dy), d, index, dy);
+                          return added(of, d, index, dy);
                         }));
 }
 
@@ -177,7 +193,7 @@ Tensor embedding(const Tensor& weight, const Tensor& indices,
       wrt(weight, [of = weight.shape(), flat = save(flat), padding](const Tensor& dy) {
         Tensor dy_rows = reshape(dy, {flat.get().numel(), of[1]});
         if (padding) dy_rows = where(unsqueeze(flat == *padding, 1), 0, dy_rows);
-        return index_add(zeros(of, dy), 0, flat, dy_rows);
+        return added(of, 0, flat, dy_rows);
       }));
 }
 
