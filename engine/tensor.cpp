@@ -244,6 +244,7 @@ Tensor Tensor::grad() const {
 }
 
 void Tensor::set_grad(const Tensor& gradient) {
+  array();
   if (gradient.defined() &&
       (gradient.shape() != shape() || gradient.dtype() != dtype() || gradient.device() != device()))
     fail("set_grad: the gradient is " + described(gradient) + ", the tensor " + described(*this));

@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "engine/ops/arithmetic.h"
+#include "engine/ops/broadcast.h"
 #include "engine/ops/pointwise.h"
 #include "engine/ops/reduce.h"
 #include "engine/ops/select.h"
@@ -29,9 +30,14 @@ double clip_grad_norm_(const Tensors& parameters, double max_norm) {
   if (!(max_norm > 0))
     fail(fmt::format("clip_grad_norm_: max_norm is {}, expected more than 0", max_norm));
   NoGrad no_grad;
-  double squares = 0;
-  for (const Tensor& g : gradients(parameters)) squares += sum(square(g)).item();
-  const double n = std::sqrt(squares);
+  auto norm_of_all = [&](bool wide) {
+    double squares = 0;
+    for (const Tensor& g : gradients(parameters))
+      squares += sum(square(wide ? to(g, f64) : g)).item();
+    return std::sqrt(squares);
+  };
+  double n = norm_of_all(false);
+  if (std::isinf(n)) n = norm_of_all(true);  // squares of exploded f32 gradients overflow
   if (!std::isfinite(n))
     fail(
         fmt::format("clip_grad_norm_: the norm of all gradients is {}; DetectAnomaly names the op "

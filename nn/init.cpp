@@ -43,6 +43,7 @@ double inverse_erf(double y) {
 
 // The order of the operations is PyTorch's, to the last bit of the bound.
 void kaiming_uniform_(Tensor& w, double a, Generator& g) {
+  if (w.numel() == 0) return;
   NoGrad no_grad;
   const double gain = std::sqrt(2.0 / (1 + a * a));
   const double std = gain / std::sqrt(fans(w, "kaiming_uniform_").in);
@@ -51,6 +52,7 @@ void kaiming_uniform_(Tensor& w, double a, Generator& g) {
 }
 
 void xavier_uniform_(Tensor& w, double gain, Generator& g) {
+  if (w.numel() == 0) return;
   NoGrad no_grad;
   const auto [in, out] = fans(w, "xavier_uniform_");
   const double std = gain * std::sqrt(2.0 / (in + out));
@@ -59,6 +61,7 @@ void xavier_uniform_(Tensor& w, double gain, Generator& g) {
 }
 
 void xavier_normal_(Tensor& w, double gain, Generator& g) {
+  if (w.numel() == 0) return;
   NoGrad no_grad;
   const auto [in, out] = fans(w, "xavier_normal_");
   normal_(w, 0, gain * std::sqrt(2.0 / (in + out)), g);

@@ -31,6 +31,8 @@ Tensor add(const Tensor& a, const Tensor& b, Caller caller) {
 // y = a - b        da = dy        db = -dy        [sub.grad]
 Tensor sub(const Tensor& a, const Tensor& b, Caller caller) {
   if (a.dtype() != b.dtype()) return in_common_dtype(sub, a, b, caller);
+  if (a.dtype() == boolean)
+    fail("sub: bool has no difference; use ^ for what differs, or convert with to(x, i64)", caller);
   return differentiable("sub", raw::zip(Binary::sub, "sub", a, b, caller),
                         wrt(a, [](const Tensor& dy) { return dy; }),
                         wrt(b, [](const Tensor& dy) { return -dy; }));
@@ -78,6 +80,8 @@ Tensor pow(const Tensor& a, Scalar b) { return pow(a, raw::number(b, a)); }
 
 // y = -x        dx = -dy        [neg.grad]
 Tensor neg(const Tensor& x) {
+  if (x.dtype() == boolean)
+    fail("neg: bool has no sign; use ! for the opposite, or convert with to(x, i64)");
   return differentiable("neg", raw::map(Unary::neg, "neg", x),
                         wrt(x, [](const Tensor& dy) { return -dy; }));
 }

@@ -2,8 +2,8 @@
 // + - * / pow and the comparisons, elementwise with NumPy's broadcasting.
 //
 // Dtypes meet as in PyTorch: bool < i64 < f32 < f64, and a number or a rank-0 tensor doesn't lift
-// f32 to f64. Errors: shapes that do not broadcast (both are shown, the offending sizes marked);
-// operands on different devices.
+// f32 to f64. Of bool, + is or and * is and; - is an error. Other errors: shapes that do not
+// broadcast (both are shown, the offending sizes marked); operands on different devices.
 
 #include "engine/tensor.h"
 

@@ -186,7 +186,8 @@ Tensor pad(const Tensor& x, const std::vector<std::int64_t>& widths, Scalar valu
     negative.push_back(-before);
     negative.push_back(-after);
   }
-  Tensor y = raw::filled(value.value, shape, x);
+  Tensor y = empty(shape, x.dtype(), x.device());
+  y.fill_(value);
   for (int d = x.rank() - 1, i = 0; i + 1 < static_cast<int>(widths.size()); --d, i += 2)
     to += std::max<std::int64_t>(widths[static_cast<std::size_t>(i)], 0) * y.strides()[d];
   if (kept.numel() > 0)

@@ -182,9 +182,10 @@ Tensor norm(const Tensor& x, double p, const Dims& dims, bool keepdim) {
   Tensor y;
   {
     NoGrad no_grad;
-    const Tensor powers = p == 2 ? square(x) : pow(abs(x), p);
+    const Tensor wide = to(x, f64);  // the powers of an f32 may lie beyond the range of f32
+    const Tensor powers = p == 2 ? square(wide) : pow(abs(wide), p);
     const Tensor total = raw::reduce(Reduction::sum, powers, s.kept);
-    y = p == 2 ? sqrt(total) : pow(total, 1 / p);
+    y = to(p == 2 ? sqrt(total) : pow(total, 1 / p), x.dtype());
   }
   return differentiable(
       "norm", reshaped(y, s.result),

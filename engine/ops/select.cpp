@@ -54,6 +54,10 @@ Tensor clamp(const Tensor& x, std::optional<Scalar> lo, std::optional<Scalar> hi
   const bool real = (lo && lo->dtype == f32) || (hi && hi->dtype == f32);
   if (!is_floating(x.dtype()) && (real || x.dtype() == boolean))
     return clamp(to(x, real ? f32 : i64), lo, hi);
+  if (x.dtype() == i64) {  // not through double, which holds whole numbers up to 2^53
+    const Tensor above = lo ? maximum(x, *lo) : x;
+    return hi ? minimum(above, *hi) : above;
+  }
   constexpr double inf = std::numeric_limits<double>::infinity();
   const double low = lo ? lo->value : -inf, high = hi ? hi->value : inf;
   Tensor y = empty(x.shape(), x.dtype(), x.device());

@@ -240,6 +240,20 @@ TEST_CASE("every op: what an input gets does not depend on which others ask") {
   });
 }
 
+TEST_CASE("every op: an undefined input is an error") {
+  const std::pair<std::string, std::size_t> optional[] = {
+      {"linear", 2}, {"layer_norm", 1}, {"layer_norm", 2}};
+  for (const OpSample& row : op_samples()) {
+    INFO(row.label());
+    for (std::size_t i = 0; i < row.cases[0].inputs.size(); ++i) {
+      Tensors xs = sample_inputs(row, 0);
+      xs[i] = Tensor();
+      if (std::count(std::begin(optional), std::end(optional), std::pair(row.op, i)) > 0) continue;
+      CHECK_THROWS_AS(row.f(xs), Error);
+    }
+  }
+}
+
 TEST_CASE("every op: no floating output drops the gradient") {
   for_each_case([](const OpSample& row, std::size_t i) {
     for (const Tensor& y : run(row, sample_inputs(row, i)).ys)

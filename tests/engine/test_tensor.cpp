@@ -158,6 +158,7 @@ TEST_CASE("grad, set_grad and zero_grad") {
   CHECK_THROWS_WITH_AS(x.set_grad(tensor({1.0})), doctest::Contains("the gradient is f32 (1,)"),
                        Error);
   CHECK_THROWS_AS(x.set_grad(tensor({1.0, 2.0}, {.dtype = f64})), Error);
+  CHECK_THROWS_WITH_AS(Tensor().set_grad(Tensor()), doctest::Contains("undefined"), Error);
   x.zero_grad();
   CHECK_FALSE(x.grad().defined());
 }

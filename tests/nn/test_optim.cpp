@@ -245,6 +245,11 @@ TEST_CASE("clipping: by the norm of all gradients, and by value") {
   b.set_grad(tensor({HUGE_VAL}, {.dtype = f64}));
   CHECK_THROWS_AS(optim::clip_grad_norm_({a, b}, 1), Error);
   CHECK_THROWS_AS(optim::clip_grad_norm_({a}, 0), Error);
+  // The gradients that need it most: their squares are beyond the range of f32.
+  const Tensor exploded = zeros({2}, {.requires_grad = true});
+  Tensor(exploded).set_grad(tensor({3e20, 4e20}));
+  CHECK(optim::clip_grad_norm_({exploded}, 1) == doctest::Approx(5e20));
+  CHECK(difference(exploded.grad(), {0.6, 0.8}, {.rtol = 1e-6}) == "");
   // Listed twice, counted and scaled once.
   CHECK(optim::clip_grad_norm_({a, a}, 3) == doctest::Approx(6).epsilon(1e-6));
   CHECK(a.grad().item() == doctest::Approx(3).epsilon(1e-6));

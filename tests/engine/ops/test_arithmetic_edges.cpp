@@ -81,6 +81,15 @@ TEST_CASE("arithmetic: whole numbers to a power") {
   CHECK(pow(zeros({0}, {.dtype = i64}), 2).numel() == 0);
 }
 
+TEST_CASE("arithmetic: bool") {
+  const Tensor a = tensor({true, true, false}), b = tensor({true, false, false});
+  CHECK((a + b).to_vector() == std::vector<double>{1, 1, 0});
+  CHECK((a * b).to_vector() == std::vector<double>{1, 0, 0});
+  CHECK((1 - a).to_vector() == std::vector<double>{0, 0, 1});
+  CHECK_THROWS_WITH_AS(a - b, doctest::Contains("sub: bool has no difference"), Error);
+  CHECK_THROWS_WITH_AS(-a, doctest::Contains("neg: bool has no sign"), Error);
+}
+
 TEST_CASE("arithmetic: division by zero") {
   for (const Place& place : places) {
     const Tensor a = leaf({1, -1}, place), b = leaf({0, 0}, place);

@@ -130,6 +130,8 @@ TEST_CASE("pad counts from the last dimension, and negative widths cut") {
 
 TEST_CASE("pad refuses a real value for whole numbers") {
   CHECK(pad(tensor({1, 2}), {1, 0}, 7).to_vector() == std::vector<double>{7, 1, 2});
+  const std::int64_t large = (std::int64_t{1} << 53) + 1;  // no double holds it
+  CHECK(pad(tensor({1}), {1, 0}, large).to_vector<std::int64_t>()[0] == large);
   CHECK_THROWS_WITH_AS(pad(tensor({1, 2}), {1, 0}, 0.5),
                        doctest::Contains("pad: the value is a real number, the tensor i64 (2,)"),
                        Error);

@@ -119,6 +119,16 @@ TEST_CASE("norm: kinds, and gradient 0 at the zero vector") {
   // The composed form: 0/0, as the chain rule says.
   const Tensor zero = leaf({0, 0});
   CHECK(isnan(grad(sqrt(sum(square(zero))), zero)).to_vector() == std::vector<double>{1, 1});
+  for (double p : {1.0, 1.5, inf})
+    CHECK(grad(norm(zero, p), zero).to_vector() == std::vector<double>{0, 0});
+  // Squares beyond the range of f32, and below it.
+  for (double size : {1e30, 1e-30}) {
+    const Tensor far = tensor({3 * size, -4 * size}, {.requires_grad = true});
+    CHECK(norm(far).dtype() == f32);
+    CHECK(difference(norm(far) / size, {5}, {.rtol = 1e-6}) == "");
+    CHECK(difference(grad(norm(far), far), {0.6, -0.8}, {.rtol = 1e-6}) == "");
+    CHECK(difference(norm(far, 3) / size, {std::cbrt(91.0)}, {.rtol = 1e-6}) == "");
+  }
   CHECK_THROWS_WITH_AS(norm(x, 0.5), doctest::Contains("norm: p is 0.5"), Error);
 }
 

@@ -74,6 +74,9 @@ TEST_CASE("clamp: values, slope 1 at the bounds, one bound, integers, NaN") {
   CHECK(difference(grad(sum(y), x), {0, 1, 1, 1, 0}) == "");
   CHECK(difference(clamp(x, std::nullopt, 0.5), {-2, -1, 0, 0.5, 0.5}) == "");
   CHECK(difference(clamp(x, 0.5), {0.5, 0.5, 0.5, 1, 2}) == "");
+  const std::int64_t large = (std::int64_t{1} << 53) + 1;
+  CHECK(clamp(tensor({large}), 0).item<std::int64_t>() == large);
+  CHECK(clamp(tensor({large + 4}), std::nullopt, large).item<std::int64_t>() == large);
   const Tensor whole = clamp(tensor({-5, 5}), 0, 3);
   CHECK(whole.dtype() == i64);
   CHECK(whole.to_vector() == std::vector<double>{0, 3});
