@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <span>
 
 #include "engine/cpu/scratch.h"
 #include "engine/cpu/threads.h"
 #include "engine/cpu/vec.h"
+#include "engine/create.h"
 #include "engine/io/json.h"
 
 namespace labgrad::bench {
@@ -50,6 +52,17 @@ std::string duration(double seconds) {
 }
 
 }  // namespace
+
+Tensor noise(const Shape& shape) {
+  Tensor x = zeros(shape);
+  const std::span<float> values = x.writable_span<float>();
+  std::uint32_t state = 1;
+  for (float& value : values) {
+    state = state * 1664525u + 1013904223u;  // Numerical Recipes' linear congruential generator
+    value = static_cast<float>(state >> 8) * 0x1p-22f - 2;
+  }
+  return x;
+}
 
 Times Bench::summary(std::vector<double> taken) {
   std::sort(taken.begin(), taken.end());

@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/tensor.h"
+
 namespace labgrad::bench {
 
 // What one call does: floating point operations, and bytes that must be read or written at least
@@ -86,6 +88,9 @@ class Bench {
   Limits limits_;
   std::vector<Row> rows_;
 };
+
+// Numbers between -2 and 2 that look random, made faster than a generator would.
+Tensor noise(const Shape& shape);
 
 // Each file of rows.
 void bench_gemm(Bench& bench);

@@ -21,8 +21,8 @@ void product(Bench& bench, const Product& p) {
       fmt::format("gemm{} {}{}x{}x{}", p.turned ? ".nt" : "",
                   p.batch > 1 ? std::to_string(p.batch) + " of " : "", p.m, p.n, p.k);
   if (!bench.wants(name)) return;
-  const Tensor a = randn({p.batch, p.m, p.k});
-  const Tensor b = p.turned ? randn({p.batch, p.n, p.k}) : randn({p.batch, p.k, p.n});
+  const Tensor a = noise({p.batch, p.m, p.k});
+  const Tensor b = p.turned ? noise({p.batch, p.n, p.k}) : noise({p.batch, p.k, p.n});
   Tensor c = zeros({p.batch, p.m, p.n});
   Array right = b.array();
   if (p.turned) {

@@ -15,7 +15,7 @@ void elementwise(Bench& bench) {
   for (const auto& [label, n] :
        {std::pair{" 64", std::int64_t{64}}, std::pair{" 16k", std::int64_t{16} << 10},
         std::pair{" 4M", std::int64_t{4} << 20}}) {
-    const Tensor x = randn({n}), y = randn({n});
+    const Tensor x = noise({n}), y = noise({n});
     Tensor z = zeros({n}), mask = zeros({n}, {.dtype = boolean});
     const double size = 4 * double(n);
     auto unary = [&](const char* name, Unary f) {
@@ -37,7 +37,7 @@ void elementwise(Bench& bench) {
     bench.row("compare" + std::string(label), {0, 2 * size + double(n)},
               [&] { cpu().zip(Binary::lt, mask.array(), x.array(), y.array()); });
   }
-  const Tensor x = randn({2000, 500}), row = randn({1, 500});
+  const Tensor x = noise({2000, 500}), row = noise({1, 500});
   Tensor y = zeros({500, 2000}), z = zeros({2000, 500});
   bench.row("add row 2000x500", {0, 8e6}, [&] {
     cpu().zip(Binary::add, z.array(), x.array(), row.array().expanded({2000, 500}));
@@ -60,12 +60,12 @@ void reductions(Bench& bench) {
                         Case{"sum columns 2688x192", {2688, 192}, {1, 192}},
                         Case{"sum rows 5120x20", {5120, 20}, {5120, 1}},
                         Case{"sum middle 128x100x64", {128, 100, 64}, {128, 1, 64}}}) {
-    const Tensor x = randn(c.from);
+    const Tensor x = noise(c.from);
     Tensor y = zeros(c.to);
     bench.row(c.name, {0, 4 * double(x.numel())},
               [&] { cpu().reduce(Reduction::sum, y.array(), x.array()); });
   }
-  const Tensor x = randn({2048, 2048});
+  const Tensor x = noise({2048, 2048});
   Tensor y = zeros({2048, 1}), at = zeros({2048, 1}, {.dtype = i64});
   bench.row("max rows 2048x2048", {0, 4 * double(x.numel())},
             [&] { cpu().reduce(Reduction::max, y.array(), x.array()); });
@@ -75,7 +75,7 @@ void reductions(Bench& bench) {
 
 void rows(Bench& bench) {
   for (const Shape& shape : {Shape{128, 21}, Shape{5120, 20}, Shape{1280, 32}, Shape{1792, 5893}}) {
-    const Tensor x = randn(shape), dy = randn(shape), w = randn({shape[1]}), b = randn({shape[1]});
+    const Tensor x = noise(shape), dy = noise(shape), w = noise({shape[1]}), b = noise({shape[1]});
     Tensor y = zeros(shape), dx = zeros(shape), mean = zeros({shape[0], 1}),
            rstd = zeros({shape[0], 1});
     const double size = 4 * double(x.numel());
@@ -99,7 +99,7 @@ void rows(Bench& bench) {
 
 void indices(Bench& bench) {
   Generator random(1);
-  const Tensor table = randn({7855, 64});
+  const Tensor table = noise({7855, 64});
   Tensor at = zeros({1920}, {.dtype = i64}), out = zeros({1920, 64}), sum = zeros({7855, 64});
   random.random_ints(at.writable_span<std::int64_t>(), 0, 7855);
   const double size = 4 * 1920 * 64;
@@ -112,7 +112,7 @@ void indices(Bench& bench) {
 void optimisers(Bench& bench) {
   for (const auto& [label, n] :
        {std::pair{" 4k", std::int64_t{4} << 10}, std::pair{" 4M", std::int64_t{4} << 20}}) {
-    Tensor w = randn({n}), g = randn({n}), m = zeros({n}), v = ones({n});
+    Tensor w = noise({n}), g = noise({n}), m = zeros({n}), v = ones({n});
     const AdamStep adam{.lr = 1e-6,
                         .beta1 = 0.9,
                         .beta2 = 0.999,

@@ -37,7 +37,7 @@ Tensor whole_numbers(const Shape& shape, std::int64_t high) {
 
 // The cost of a node: tensors so small that the arithmetic hardly counts.
 void overhead(Bench& bench) {
-  Tensor a = randn({8, 8}), b = randn({8, 8}), c = randn({8, 8});
+  Tensor a = noise({8, 8}), b = noise({8, 8}), c = noise({8, 8});
   auto small = [&] { return sum(a * b + c); };
   bench.row("op.small (a*b+c).sum() no_grad", {}, [&] {
     const NoGrad guard;
@@ -69,23 +69,23 @@ void overhead(Bench& bench) {
 }
 
 void layers(Bench& bench) {
-  const Tensor scores = randn({128, 21}), heads = randn({64, 4, 20, 20}), x = randn({64, 20, 32});
+  const Tensor scores = noise({128, 21}), heads = noise({64, 4, 20, 20}), x = noise({64, 20, 32});
   both(bench, "softmax (128,21)", {scores}, [&] { return softmax(scores, -1); });
   both(bench, "softmax (64,4,20,20)", {heads}, [&] { return softmax(heads, -1); });
   const Tensor w = ones({32}), b = zeros({32});
   both(bench, "layer_norm (64,20,32)", {x, w, b}, [&] { return layer_norm(x, {32}, w, b); });
 
-  const Tensor few = randn({13, 32}), many = randn({7855, 64});
+  const Tensor few = noise({13, 32}), many = noise({7855, 64});
   const Tensor at_few = whole_numbers({128, 9}, 13), at_many = whole_numbers({15, 128}, 7855);
   both(bench, "embedding 13x32 of (128,9)", {few}, [&] { return embedding(few, at_few); });
   both(bench, "embedding 7855x64 of (15,128)", {many}, [&] { return embedding(many, at_many); });
 
-  const Tensor small = randn({1152, 13}), large = randn({1792, 5893});
+  const Tensor small = noise({1152, 13}), large = noise({1792, 5893});
   const Tensor to_small = whole_numbers({1152}, 13), to_large = whole_numbers({1792}, 5893);
   both(bench, "cross_entropy (1152,13)", {small}, [&] { return cross_entropy(small, to_small); });
   both(bench, "cross_entropy (1792,5893)", {large}, [&] { return cross_entropy(large, to_large); });
 
-  const Tensor in = randn({1280, 64}), weight = randn({192, 64}), bias = randn({192});
+  const Tensor in = noise({1280, 64}), weight = noise({192, 64}), bias = noise({192});
   both(bench, "linear (1280,64) to 192", {in, weight, bias},
        [&] { return matmul(in, transpose(weight)) + bias; });
 }
@@ -105,7 +105,7 @@ void recurrent(Bench& bench) {
       continue;
     Generator random(5);
     nn::GRU gru(c.inputs, c.hidden, c.options, nn::GruForm::reset_after, random);
-    Tensors parameters{randn({c.steps, c.batch, c.inputs})};
+    Tensors parameters{noise({c.steps, c.batch, c.inputs})};
     for (const Tensor& p : gru.parameters()) parameters.push_back(p);
     both(bench, c.name, parameters, [&] { return gru.forward(parameters[0]).out; });
   }
