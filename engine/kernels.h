@@ -107,6 +107,30 @@ struct AdamStep {
   std::int64_t t;  // 1 at the first step
 };
 
+// Height and width of something on a plane; one number stands for both.
+struct Plane {
+  constexpr Plane(std::int64_t both) : h(both), w(both) {}
+  constexpr Plane(std::int64_t height, std::int64_t width) : h(height), w(width) {}
+
+  std::int64_t h, w;
+  bool operator==(const Plane&) const = default;
+};
+
+// How a filter moves over planes: row i of the result meets the input's rows
+// i stride.h - top + a dilation.h for a = 0, 1, ...; columns likewise with left. Beyond the edges
+// the input is 0: how far follows from the result's size.
+struct Convolution {
+  Plane stride = 1;
+  std::int64_t top = 0, left = 0;
+  Plane dilation = 1;
+  std::int64_t groups = 1;  // channels divided in order, each part with its own filters
+};
+
+// The same for windows; the padding is as large at the bottom and right.
+struct Pooling {
+  Plane kernel = 1, stride = 1, padding = 0, dilation = 1;
+};
+
 class Kernels {
  public:
   virtual ~Kernels() = default;
@@ -154,6 +178,43 @@ class Kernels {
   // With g = dy ⊙ w and h = (x - μ) r: dx = r (g - mean(g) - h mean(g ⊙ h)) over each row.
   virtual void layer_norm_backward(const Array& dx, const Array& dy, const Array& x,
                                    const Array& mean, const Array& rstd, const Array& w) const = 0;
+
+  // ---- images: (N, C, H, W) with any strides; floating dtypes ----
+  // With o in group g, and x = 0 beyond its edges:
+  //   y[n,o,i,j] = Σ_cab x[n, g C/groups + c, i s - top + a d, j s - left + b d] w[o,c,a,b].
+  virtual void conv2d(const Array& y, const Array& x, const Array& w,
+                      const Convolution& c) const = 0;
+  // The same sum read backwards: dx gets, and dw gets, all products in which it takes part.
+  virtual void conv2d_input_gradient(const Array& dx, const Array& dy, const Array& w,
+                                     const Convolution& c) const = 0;
+  virtual void conv2d_weight_gradient(const Array& dw, const Array& x, const Array& dy,
+                                      const Convolution& c) const = 0;
+  // The largest in each window and its place h W + w in the plane (i64; data == nullptr: not
+  // wanted). Padding is never chosen, of equal values the first in row-major order is, and a NaN
+  // counts as larger than all else. Every window holds at least one element.
+  virtual void max_pool2d(const Array& y, const Array& indices, const Array& x,
+                          const Pooling& p) const = 0;
+  // dx = 0, then dx[n, c, index] += dy in row-major order of dy. All indices lie in their window.
+  virtual void max_pool2d_backward(const Array& dx, const Array& dy, const Array& indices,
+                                   const Pooling& p) const = 0;
+  // The sum over each window, divided by the window's size: as far as it lies in the padded plane
+  // if count_padding, else as far as it lies in the plane.
+  virtual void avg_pool2d(const Array& y, const Array& x, const Pooling& p,
+                          bool count_padding) const = 0;
+  virtual void avg_pool2d_backward(const Array& dx, const Array& dy, const Pooling& p,
+                                   bool count_padding) const = 0;
+
+  // ---- channels: dimension 1 of x (N, C, ...); all other arrays are dense of shape (C) ----
+  // Mean and variance (divided by the count, which is not 0) of each channel, over two passes.
+  virtual void channel_moments(const Array& mean, const Array& variance, const Array& x) const = 0;
+  // y = (x - μ) r ⊙ w + b; w and b may have data == nullptr for 1 and 0.
+  virtual void batch_norm(const Array& y, const Array& x, const Array& mean, const Array& rstd,
+                          const Array& w, const Array& b) const = 0;
+  // With h = (x - μ) r and m elements in a channel: db = Σ dy, dw = Σ dy ⊙ h,
+  // dx = w r (dy - db / m - h dw / m). dx may have data == nullptr: not wanted.
+  virtual void batch_norm_backward(const Array& dx, const Array& dw, const Array& db,
+                                   const Array& dy, const Array& x, const Array& mean,
+                                   const Array& rstd, const Array& w) const = 0;
 
   // ---- indices; i64, already checked to lie in 0 .. size-1 ----
   // out[i][j][k] = x[index[i][j][k]][j][k] for dim 0, and so on; out.shape == index.shape.

@@ -2,7 +2,9 @@
 // All ops.
 
 #include "engine/ops/arithmetic.h"
+#include "engine/ops/batch_norm.h"
 #include "engine/ops/broadcast.h"
+#include "engine/ops/conv.h"
 #include "engine/ops/dropout.h"
 #include "engine/ops/index.h"
 #include "engine/ops/join.h"
@@ -10,7 +12,9 @@
 #include "engine/ops/matmul.h"
 #include "engine/ops/norm.h"
 #include "engine/ops/pointwise.h"
+#include "engine/ops/pool.h"
 #include "engine/ops/reduce.h"
+#include "engine/ops/resize.h"
 #include "engine/ops/select.h"
 #include "engine/ops/shape.h"
 #include "engine/ops/softmax.h"

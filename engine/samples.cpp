@@ -146,7 +146,8 @@ const char* name_of(Layout layout) {
 const std::vector<OpSample>& op_samples() {
   using namespace samples;
   static const Rows all = arithmetic_rows() + pointwise_rows() + reduction_rows() +
-                          normalising_rows() + shape_rows() + product_rows() + indexing_rows();
+                          normalising_rows() + shape_rows() + product_rows() + indexing_rows() +
+                          image_rows();
   return all;
 }
 

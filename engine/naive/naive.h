@@ -37,6 +37,31 @@ class Naive : public Kernels {
   void layer_norm_backward(const Array& dx, const Array& dy, const Array& x, const Array& mean,
                            const Array& rstd, const Array& w) const override;
 
+  // conv.cpp
+  void conv2d(const Array& y, const Array& x, const Array& w, const Convolution& c) const override;
+  void conv2d_input_gradient(const Array& dx, const Array& dy, const Array& w,
+                             const Convolution& c) const override;
+  void conv2d_weight_gradient(const Array& dw, const Array& x, const Array& dy,
+                              const Convolution& c) const override;
+
+  // pool.cpp
+  void max_pool2d(const Array& y, const Array& indices, const Array& x,
+                  const Pooling& p) const override;
+  void max_pool2d_backward(const Array& dx, const Array& dy, const Array& indices,
+                           const Pooling& p) const override;
+  void avg_pool2d(const Array& y, const Array& x, const Pooling& p,
+                  bool count_padding) const override;
+  void avg_pool2d_backward(const Array& dx, const Array& dy, const Pooling& p,
+                           bool count_padding) const override;
+
+  // batch_norm.cpp
+  void channel_moments(const Array& mean, const Array& variance, const Array& x) const override;
+  void batch_norm(const Array& y, const Array& x, const Array& mean, const Array& rstd,
+                  const Array& w, const Array& b) const override;
+  void batch_norm_backward(const Array& dx, const Array& dw, const Array& db, const Array& dy,
+                           const Array& x, const Array& mean, const Array& rstd,
+                           const Array& w) const override;
+
   // index.cpp
   void gather(const Array& out, const Array& x, const Array& index, int dim) const override;
   void scatter_add(const Array& out, const Array& index, const Array& src, int dim) const override;

@@ -1,6 +1,7 @@
 #include "engine/ops/broadcast.h"
 
 #include "engine/autograd.h"
+#include "engine/ops/raw.h"
 
 namespace labgrad {
 
@@ -41,7 +42,7 @@ Tensor sum_to(const Tensor& x, const Shape& shape) {
 // y = x in another dtype        dx = dy in x's dtype        [to.grad]
 Tensor to(const Tensor& x, DType dtype) {
   if (x.dtype() == dtype) return x;
-  Tensor y = empty(x.shape(), dtype, x.device());
+  Tensor y = raw::like(x, dtype);
   kernels(x.device()).copy(y.array(), x.array());
   return differentiable("to", y,
                         wrt(x, [back = x.dtype()](const Tensor& dy) { return to(dy, back); }));

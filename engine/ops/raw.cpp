@@ -1,6 +1,25 @@
 #include "engine/ops/raw.h"
 
 namespace labgrad::raw {
+namespace {
+
+Strides channels_last_strides(const Shape& s) { return {s[1] * s[2] * s[3], 1, s[1] * s[3], s[1]}; }
+
+bool is_channels_last(const Tensor& x) {
+  return x.rank() == 4 && !x.is_contiguous() && x.strides() == channels_last_strides(x.shape());
+}
+
+}  // namespace
+
+Tensor channels_last(const Shape& shape, DType dtype, Device device) {
+  const Tensor y = empty(shape, dtype, device);
+  return shape.rank() == 4 ? alias(y, shape, channels_last_strides(shape)) : y;
+}
+
+Tensor like(const Tensor& x, DType dtype) {
+  return is_channels_last(x) ? channels_last(x.shape(), dtype, x.device())
+                             : empty(x.shape(), dtype, x.device());
+}
 
 Tensor map(Unary f, const char* op, const Tensor& x) {
   const bool any_dtype = f == Unary::neg || f == Unary::abs || f == Unary::sign ||
@@ -8,7 +27,7 @@ Tensor map(Unary f, const char* op, const Tensor& x) {
   if (!any_dtype && !is_floating(x.dtype()))
     fail(std::string(op) + ": needs a floating dtype (f32 or f64), got " + name_of(x.dtype()) +
          " " + x.shape().str() + "; convert it with to(x, f32)");
-  Tensor y = empty(x.shape(), f == Unary::is_finite ? boolean : x.dtype(), x.device());
+  Tensor y = like(x, f == Unary::is_finite ? boolean : x.dtype());
   kernels(x.device()).map(f, y.array(), x.array());
   return y;
 }
@@ -25,12 +44,15 @@ Tensor zip(Binary f, const char* op, const Tensor& a, const Tensor& b, const Cal
   const DType dtype = gives_bool ? boolean : a.dtype();
   const Kernels& k = kernels(a.device());
   if (a.shape() == b.shape()) {
-    Tensor y = empty(a.shape(), dtype, a.device());
+    Tensor y = like(is_channels_last(b) ? b : a, dtype);
     k.zip(f, y.array(), a.array(), b.array());
     return y;
   }
   const Shape shape = broadcast_shapes(a.shape(), b.shape(), op, caller);
-  Tensor y = empty(shape, dtype, a.device());
+  const bool as_a = a.shape() == shape && is_channels_last(a);
+  const bool as_b = b.shape() == shape && is_channels_last(b);
+  Tensor y =
+      as_a || as_b ? channels_last(shape, dtype, a.device()) : empty(shape, dtype, a.device());
   k.zip(f, y.array(), a.array().expanded(shape), b.array().expanded(shape));
   return y;
 }

@@ -6,6 +6,12 @@
 
 namespace labgrad::raw {
 
+// A new tensor whose channels, dimension 1 of 4, lie side by side (engine/ops/conv.h); dense in
+// row-major order if it has not 4 dimensions.
+Tensor channels_last(const Shape& shape, DType dtype, Device device);
+// A new tensor of x's shape that lies in memory as x does: channels last, if x is dense so.
+Tensor like(const Tensor& x, DType dtype);
+
 // f(x), elementwise. Error: the op needs a floating dtype and x has none.
 Tensor map(Unary f, const char* op, const Tensor& x);
 

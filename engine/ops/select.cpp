@@ -60,7 +60,7 @@ Tensor clamp(const Tensor& x, std::optional<Scalar> lo, std::optional<Scalar> hi
   }
   constexpr double inf = std::numeric_limits<double>::infinity();
   const double low = lo ? lo->value : -inf, high = hi ? hi->value : inf;
-  Tensor y = empty(x.shape(), x.dtype(), x.device());
+  Tensor y = raw::like(x, x.dtype());
   kernels(x.device()).clamp(y.array(), x.array(), low, high);
   return differentiable("clamp", y, wrt(x, [x = save(x), low, high](const Tensor& dy) {
                           const Tensor& v = x;

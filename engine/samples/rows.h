@@ -16,6 +16,7 @@ Rows normalising_rows();
 Rows shape_rows();
 Rows product_rows();
 Rows indexing_rows();
+Rows image_rows();
 
 // ---- domains ----
 extern const Domain real;      // -2 .. 2
