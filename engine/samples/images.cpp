@@ -52,7 +52,8 @@ Rows conv_rows() {
       conv_row("groups=3, depthwise", {.stride = {1, 2}, .padding = {0, 1}, .groups = 3},
                {operands({{1, 3, 3, 4}, {3, 1, 2, 3}}), operands({{1, 3, 3, 4}, {6, 1, 2, 3}})}),
       conv_row("groups=19, depthwise", {.padding = 1, .groups = 19},
-               {operands({{2, 19, 7, 23}, {19, 1, 3, 3}}, true)}),
+               {operands({{1, 19, 1, 2}, {19, 1, 3, 3}}),
+                operands({{2, 19, 7, 23}, {19, 1, 3, 3}}, true)}),
       {.op = "conv2d",
        .arguments = "bias, stride=(1, 2)",
        .f =
