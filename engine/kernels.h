@@ -236,8 +236,8 @@ class Kernels {
   // (key, i) is at least p, else 0. The same mask on every device.
   virtual void dropout_mask(const Array& mask, std::uint64_t key, double p) const = 0;
 
-  // ---- optimisers: one pass over all state; equally shaped dense arrays of one floating dtype
-  // ---- buffer may have data == nullptr when momentum is 0.
+  // ---- optimisers: one pass over all state; dense arrays of one shape and floating dtype ----
+  // buffer may have data == nullptr when momentum is 0.
   virtual void sgd_step(const Array& weight, const Array& grad, const Array& buffer,
                         const SgdStep& s) const = 0;
   virtual void adam_step(const Array& weight, const Array& grad, const Array& m, const Array& v,
