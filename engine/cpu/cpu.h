@@ -48,6 +48,13 @@ class Cpu : public Naive {
   void layer_norm_backward(const Array& dx, const Array& dy, const Array& x, const Array& mean,
                            const Array& rstd, const Array& w) const override;
 
+  // conv.cpp, conv_weight.cpp
+  void conv2d(const Array& y, const Array& x, const Array& w, const Convolution& c) const override;
+  void conv2d_input_gradient(const Array& dx, const Array& dy, const Array& w,
+                             const Convolution& c) const override;
+  void conv2d_weight_gradient(const Array& dw, const Array& x, const Array& dy,
+                              const Convolution& c) const override;
+
   // optim.cpp
   void sgd_step(const Array& weight, const Array& grad, const Array& buffer,
                 const SgdStep& s) const override;

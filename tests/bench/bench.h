@@ -93,6 +93,7 @@ class Bench {
 Tensor noise(const Shape& shape);
 
 // Each file of rows.
+void bench_conv(Bench& bench);
 void bench_gemm(Bench& bench);
 void bench_kernels(Bench& bench);
 void bench_ops(Bench& bench);

@@ -65,6 +65,7 @@ int run(int argc, char** argv) {
   bench.measure_limits();
   const std::size_t limits = bench.rows();
   bench::bench_gemm(bench);
+  bench::bench_conv(bench);
   bench::bench_kernels(bench);
   bench::bench_ops(bench);
   if (bench.rows() == limits) fail("no row's name contains '" + options.filter + "'");

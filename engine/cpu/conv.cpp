@@ -1,0 +1,183 @@
+// Convolution as a product that never makes its left matrix. Rows are the pixels of the result,
+// columns the filters, the depth runs over the filters' numbers (a, b, c):
+//
+//   the filters copied once into panels                       576 x 128 numbers: 288 KiB
+//   for each sample and strip of result rows                  the tasks, divided among threads
+//     the strip's padded plane                                192 KiB in the second cache
+//     for each run of the patches (a row of the filter)       k in 0 .. kernel.w * C
+//       for each panel of filters                             24 KiB stay in the first cache
+//         for each row of the strip
+//           the micro-kernel over the row's pixels, patches read on the plane
+//
+// The input gradient is the same with the filters turned by 180 degrees and inputs and outputs
+// exchanged. With a stride, dy's elements lie that far apart on its plane.
+
+#include <cstdint>
+
+#include "engine/cpu/conv_depthwise.h"
+#include "engine/cpu/conv_plane.h"
+#include "engine/cpu/cpu.h"
+#include "engine/cpu/gemm_blocked.h"
+#include "engine/cpu/scratch.h"
+#include "engine/cpu/threads.h"
+
+namespace labgrad {
+
+using namespace cpu;
+
+namespace {
+
+// Filters of one group: element (a, b) of filter o for channel c.
+template <class T>
+struct Filters {
+  const T* data;
+  std::int64_t filter, channel, row, column;
+
+  T at(std::int64_t o, std::int64_t c, std::int64_t a, std::int64_t b) const {
+    return data[o * filter + c * channel + a * row + b * column];
+  }
+};
+
+// One group's filters in panels: panel p begins at first(p) * depth, its line k holds number k of
+// the patch for each of its filters, and zeros beyond them.
+template <class T>
+void pack_filters(T* to, const Filters<T>& f, const Slide& s, const Panels<T>& panels) {
+  for (std::int64_t p = 0; p < panels.count(); ++p) {
+    const std::int64_t first = panels.first(p), width = panels.width(p), real = panels.columns(p);
+    T* line = to + first * s.depth();
+    for (std::int64_t a = 0; a < s.h.kernel; ++a)
+      for (std::int64_t b = 0; b < s.w.kernel; ++b)
+        for (std::int64_t c = 0; c < s.channels; ++c, line += width)
+          for (std::int64_t j = 0; j < width; ++j)
+            line[j] = j < real ? f.at(first + j, c, a, b) : T(0);
+  }
+}
+
+// The strip's result rows from `row` on, all filters of a group; y points to the first of both.
+template <class T>
+void strip_product(T* y, const Images<T>& to, const T* plane, const T* filters, const Slide& s,
+                   const Panels<T>& panels, std::int64_t count) {
+  const std::int64_t pixels = s.w.result;
+  const Scratch<T> columns(s.copies_patches() ? s.depth() * pixels : 0);
+  auto product = [&](Panel<T> a, bool row_major, std::int64_t p, std::int64_t k, std::int64_t depth,
+                     T* row) {
+    const std::int64_t first = panels.first(p), width = panels.width(p);
+    const Panel<T> b{filters + first * s.depth() + k * width, width};
+    panel_times(a, row_major, b, depth, pixels, width, panels.columns(p), row + first * to.channel,
+                to.column, to.channel, k > 0);
+  };
+  if (s.copies_patches()) {
+    for (std::int64_t i = 0; i < count; ++i) {
+      patch_columns(columns.get(), plane, s, i);
+      for (std::int64_t p = 0; p < panels.count(); ++p)
+        product({columns.get(), pixels}, false, p, 0, s.depth(), y + i * to.row);
+    }
+    return;
+  }
+  for (std::int64_t r = 0; r < s.runs(); ++r)
+    for (std::int64_t p = 0; p < panels.count(); ++p)
+      for (std::int64_t i = 0; i < count; ++i)
+        product({plane + s.offset(i, 0, r), s.w.stride * s.channels}, true, p, r * s.run(), s.run(),
+                y + i * to.row);
+}
+
+// y = x slid over by `filters` in each group.
+template <class T>
+void slide(const Array& y, const Array& x, const Filters<T>& filters, const Slide& s,
+           std::int64_t groups) {
+  const Images<T> to(y);
+  const Images<const T> from(x);
+  const std::int64_t count = y.shape[1] / groups;  // filters in a group
+  const Panels<T> panels(s.w.result, count);
+  const std::int64_t last = panels.count() - 1;
+  const std::int64_t packed_size = (panels.first(last) + panels.width(last)) * s.depth();
+  const Scratch<T> packed(packed_size * groups);
+  for (std::int64_t g = 0; g < groups; ++g) {
+    Filters<T> own = filters;
+    own.data += g * count * filters.filter;
+    pack_filters(packed.get() + g * packed_size, own, s, panels);
+  }
+
+  const std::int64_t rows = strip_rows<T>(s, y.shape[0]), strips = divide_up(s.h.result, rows);
+  const std::int64_t tasks = y.shape[0] * strips;
+  const bool worth = y.shape.numel() * s.depth() > 1'000'000;
+  parallel_for(tasks, worth ? 1 : tasks, [&](std::int64_t begin, std::int64_t end) {
+    const Scratch<T> plane(s.h.reach(rows) * s.width() * s.channels);
+    for (std::int64_t task = begin; task < end; ++task) {
+      const std::int64_t n = task / strips, row = task % strips * rows;
+      const std::int64_t height = std::min(rows, s.h.result - row);
+      for (std::int64_t g = 0; g < groups; ++g) {
+        fill_plane<T>(plane.get(), from.at(n, g * s.channels, 0), from, s, row, height);
+        strip_product(to.at(n, g * count, row), to, plane.get(), packed.get() + g * packed_size, s,
+                      panels, height);
+      }
+    }
+  });
+}
+
+bool is_depthwise(const Shape& w, std::int64_t groups) { return w[1] == 1 && w[0] == groups; }
+
+template <class T>
+void forward(const Array& y, const Array& x, const Array& w, const Convolution& v) {
+  const Slide s{{y.shape[2], w.shape[2], v.stride.h, v.top, v.dilation.h, x.shape[2], 1},
+                {y.shape[3], w.shape[3], v.stride.w, v.left, v.dilation.w, x.shape[3], 1},
+                w.shape[1]};
+  const Filters<T> filters{w.as<const T>(), w.strides[0], w.strides[1], w.strides[2], w.strides[3]};
+  if (is_depthwise(w.shape, v.groups))
+    slide_depthwise<T>(y, x, filters.data, filters.filter, filters.row, filters.column, s);
+  else
+    slide(y, x, filters, s, v.groups);
+}
+
+template <class T>
+void input_gradient(const Array& dx, const Array& dy, const Array& w, const Convolution& v) {
+  const std::int64_t kh = w.shape[2], kw = w.shape[3];
+  const Slide s{
+      {dx.shape[2], kh, 1, v.dilation.h * (kh - 1) - v.top, v.dilation.h, dy.shape[2], v.stride.h},
+      {dx.shape[3], kw, 1, v.dilation.w * (kw - 1) - v.left, v.dilation.w, dy.shape[3], v.stride.w},
+      w.shape[0] / v.groups};
+  // Turned by 180 degrees: read from the last element backwards.
+  const T* end = w.as<const T>() + (kh - 1) * w.strides[2] + (kw - 1) * w.strides[3];
+  if (is_depthwise(w.shape, v.groups))
+    return slide_depthwise<T>(dx, dy, end, w.strides[0], -w.strides[2], -w.strides[3],
+                              {s.h, s.w, 1});
+  // A group's channels take the part of filters, and its filters that of channels. The next group
+  // begins w.shape[1] "filters" on in dx, but w.shape[0] / groups filters on in w.
+  const std::int64_t filters = s.channels;
+  for (std::int64_t g = 0; g < v.groups; ++g) {
+    Array part = dx, of = dy;
+    part.shape[1] = w.shape[1], of.shape[1] = filters;
+    part.data += g * w.shape[1] * dx.strides[1] * static_cast<std::int64_t>(sizeof(T));
+    of.data += g * filters * dy.strides[1] * static_cast<std::int64_t>(sizeof(T));
+    slide<T>(part, of,
+             {end + g * filters * w.strides[0], w.strides[1], w.strides[0], -w.strides[2],
+              -w.strides[3]},
+             s, 1);
+  }
+}
+
+// Nothing to sum: all zeros, which the specification writes.
+bool is_empty(const Array& y, const Array& x, const Array& w) {
+  return y.shape.numel() == 0 || x.shape.numel() == 0 || w.shape.numel() == 0;
+}
+
+}  // namespace
+
+void Cpu::conv2d(const Array& y, const Array& x, const Array& w, const Convolution& v) const {
+  if (is_empty(y, x, w)) return Naive::conv2d(y, x, w, v);
+  if (y.dtype == f32)
+    forward<float>(y, x, w, v);
+  else
+    forward<double>(y, x, w, v);
+}
+
+void Cpu::conv2d_input_gradient(const Array& dx, const Array& dy, const Array& w,
+                                const Convolution& v) const {
+  if (is_empty(dx, dy, w)) return Naive::conv2d_input_gradient(dx, dy, w, v);
+  if (dx.dtype == f32)
+    input_gradient<float>(dx, dy, w, v);
+  else
+    input_gradient<double>(dx, dy, w, v);
+}
+
+}  // namespace labgrad

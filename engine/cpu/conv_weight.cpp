@@ -1,0 +1,146 @@
+// The weight gradient of a convolution: dw = dyᵀ · patches, summed over all pixels of the batch.
+//
+//   for each chunk of the batch                               the tasks, divided among threads
+//     for each strip of result rows: its padded plane         192 KiB in the second cache
+//       for each run of the patches                           columns of the product
+//         for each panel of the run's numbers                 read on the plane, as are ...
+//           for each row of the strip
+//             the micro-kernel over the row's pixels          ... dy's channels, dense by pixel
+//
+// Where patches are short (few channels) the roles change: dwᵀ = patchesᵀ · dy.
+
+#include <cstdint>
+
+#include "engine/cpu/conv_chunks.h"
+#include "engine/cpu/conv_depthwise.h"
+#include "engine/cpu/conv_plane.h"
+#include "engine/cpu/cpu.h"
+#include "engine/cpu/gemm_blocked.h"
+#include "engine/cpu/scratch.h"
+
+namespace labgrad {
+
+using namespace cpu;
+
+namespace {
+
+// One group's sums: (filter, k) at filter * row + k * column.
+struct SumLayout {
+  std::int64_t row, column, size;
+};
+
+template <class T>
+SumLayout layout_of(const Slide& s, std::int64_t filters) {
+  if (s.copies_patches()) return {1, filters, filters * s.depth()};
+  // Rows an odd number of cache lines apart do not all fall in a few sets of the cache.
+  constexpr std::int64_t line = 64 / sizeof(T);
+  const std::int64_t row = (divide_up(s.depth(), line) | 1) * line;
+  return {row, 1, row * filters};
+}
+
+// A row of dy with its channels side by side, and some readable numbers behind the last pixel.
+template <class T>
+class GradientRows {
+ public:
+  GradientRows(const Images<const T>& dy, const Shape& shape, std::int64_t filters)
+      : dy_(dy),
+        pixels_(shape[3]),
+        filters_(filters),
+        copies_(dy.channel != 1 || filters % (2 * lanes<T>) != 0),
+        copy_(copies_ ? pixels_ * filters + 8 * lanes<T> : 0) {
+    if (copies_)
+      std::fill(copy_.get() + pixels_ * filters, copy_.get() + pixels_ * filters + 8 * lanes<T>,
+                T(0));
+  }
+  Panel<T> row(const T* from) const {
+    if (!copies_) return {from, dy_.column};
+    const Axis one{1, 1, 1, 0, 1, 1, 1}, across{pixels_, 1, 1, 0, 1, pixels_, 1};
+    fill_plane<T>(copy_.get(), from, dy_, {one, across, filters_}, 0, 1);
+    return {copy_.get(), filters_};
+  }
+
+ private:
+  const Images<const T>& dy_;
+  std::int64_t pixels_, filters_;
+  bool copies_;
+  Scratch<T> copy_;
+};
+
+// sums += the products of one row: `dy` times the patches of result row i on the plane.
+template <class T>
+void add_row(T* sums, const SumLayout& layout, const Panel<T>& dy, std::int64_t filters,
+             const T* plane, const Slide& s, std::int64_t i, T* columns) {
+  const std::int64_t pixels = s.w.result;
+  patch_columns(columns, plane, s, i);
+  const Panels<T> panels(s.depth(), filters);
+  for (std::int64_t p = 0; p < panels.count(); ++p) {
+    const std::int64_t first = panels.first(p);
+    panel_times<T>({columns, pixels}, true, {dy.data + first, dy.stride}, pixels, s.depth(),
+                   panels.width(p), panels.columns(p), sums + first, layout.column, 1, true);
+  }
+}
+
+template <class T>
+void weight_gradient(const Array& dw, const Array& x, const Array& dy, const Slide& s,
+                     std::int64_t groups) {
+  const Images<const T> from(x), gradient(dy);
+  const std::int64_t filters = dw.shape[0] / groups, step = s.w.stride * s.channels;
+  const SumLayout layout = layout_of<T>(s, filters);
+  const Panels<T> panels(filters, s.run());
+  const Chunks<T> chunks(s, x.shape[0], layout.size * groups);
+  chunks.run([&](T* all, T* plane, std::int64_t n, std::int64_t first, std::int64_t height) {
+    const GradientRows<T> rows(gradient, dy.shape, filters);
+    const Scratch<T> columns(s.copies_patches() ? s.depth() * s.w.result : 0);
+    for (std::int64_t g = 0; g < groups; ++g) {
+      T* sums = all + g * layout.size;
+      fill_plane<T>(plane, from.at(n, g * s.channels, 0), from, s, first, height);
+      for (std::int64_t i = 0; i < height; ++i) {
+        const Panel<T> a = rows.row(gradient.at(n, g * filters, first + i));
+        if (s.copies_patches()) {
+          add_row(sums, layout, a, filters, plane, s, i, columns.get());
+          continue;
+        }
+        for (std::int64_t r = 0; r < s.runs(); ++r)
+          for (std::int64_t p = 0; p < panels.count(); ++p) {
+            const std::int64_t k = panels.first(p);
+            panel_times<T>(a, false, {plane + s.offset(i, 0, r) + k, step}, s.w.result, filters,
+                           panels.width(p), panels.columns(p), sums + r * s.run() + k, layout.row,
+                           1, true);
+          }
+      }
+    }
+  });
+  const Images<T> to(dw);
+  chunks.total(dw.shape[0], [&](std::int64_t o, auto sum) {
+    std::int64_t k = o / filters * layout.size + o % filters * layout.row;
+    for (std::int64_t a = 0; a < s.h.kernel; ++a)
+      for (std::int64_t b = 0; b < s.w.kernel; ++b)
+        for (std::int64_t c = 0; c < s.channels; ++c, k += layout.column)
+          to.at(o, c, a)[b * to.column] = sum(k);
+  });
+}
+
+template <class T>
+void weight_gradient(const Array& dw, const Array& x, const Array& dy, const Convolution& v) {
+  const Slide s{{dy.shape[2], dw.shape[2], v.stride.h, v.top, v.dilation.h, x.shape[2], 1},
+                {dy.shape[3], dw.shape[3], v.stride.w, v.left, v.dilation.w, x.shape[3], 1},
+                dw.shape[1]};
+  if (dw.shape[1] == 1 && dw.shape[0] == v.groups)
+    depthwise_weight_gradient<T>(dw, x, dy, s);
+  else
+    weight_gradient<T>(dw, x, dy, s, v.groups);
+}
+
+}  // namespace
+
+void Cpu::conv2d_weight_gradient(const Array& dw, const Array& x, const Array& dy,
+                                 const Convolution& v) const {
+  if (dw.shape.numel() == 0 || x.shape.numel() == 0 || dy.shape.numel() == 0)
+    return Naive::conv2d_weight_gradient(dw, x, dy, v);
+  if (dw.dtype == f32)
+    weight_gradient<float>(dw, x, dy, v);
+  else
+    weight_gradient<double>(dw, x, dy, v);
+}
+
+}  // namespace labgrad
