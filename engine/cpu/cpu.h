@@ -55,6 +55,24 @@ class Cpu : public Naive {
   void conv2d_weight_gradient(const Array& dw, const Array& x, const Array& dy,
                               const Convolution& c) const override;
 
+  // pool.cpp
+  void max_pool2d(const Array& y, const Array& indices, const Array& x,
+                  const Pooling& p) const override;
+  void max_pool2d_backward(const Array& dx, const Array& dy, const Array& indices,
+                           const Pooling& p) const override;
+  void avg_pool2d(const Array& y, const Array& x, const Pooling& p,
+                  bool count_padding) const override;
+  void avg_pool2d_backward(const Array& dx, const Array& dy, const Pooling& p,
+                           bool count_padding) const override;
+
+  // batch_norm.cpp
+  void channel_moments(const Array& mean, const Array& variance, const Array& x) const override;
+  void batch_norm(const Array& y, const Array& x, const Array& mean, const Array& rstd,
+                  const Array& w, const Array& b) const override;
+  void batch_norm_backward(const Array& dx, const Array& dw, const Array& db, const Array& dy,
+                           const Array& x, const Array& mean, const Array& rstd,
+                           const Array& w) const override;
+
   // optim.cpp
   void sgd_step(const Array& weight, const Array& grad, const Array& buffer,
                 const SgdStep& s) const override;
