@@ -1,5 +1,6 @@
 // Q4.1, Q4.2: both readers trained by one recipe.
 
+#include <algorithm>
 #include <cmath>
 
 #include "labs/common/plot.h"
@@ -85,6 +86,13 @@ void train_both(Lab& lab) {
     if (data.mnist && lab.seed() == 0 && n == 60000 && batch == 128) check_first_losses(lab, *t);
     lab.check_less(name_of(t->kind) + " reader: the last epoch's loss is below the first step's",
                    t->history.epoch_losses.back(), t->history.losses.front());
+  }
+  for (const Trained* t : all_trained(lab)) {
+    if (t->step_bytes == 0) continue;  // resumed when it was complete
+    const double gib = static_cast<double>(t->step_bytes) / (1 << 30);
+    lab.check_less(fmt::format("{} reader: GiB of tensors at once, at most, in a step of {} strips",
+                               name_of(t->kind), batch),
+                   gib, 1.5 * std::max(1.0, static_cast<double>(batch) / 128));
   }
   lab.picture("training_loss", "Mean training loss of each epoch.",
               draw_plot({.title = "Training loss",

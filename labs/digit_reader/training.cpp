@@ -4,6 +4,7 @@
 #include <array>
 
 #include "engine/io/safetensors.h"
+#include "engine/memory.h"
 #include "nn/optim.h"
 #include "nn/schedule.h"
 
@@ -89,12 +90,14 @@ Trained train_reader(Lab& lab, Kind kind) {
     return batches_of(data::Loader(n, {.batch_size = batch, .drop_last = true}, order));
   };
   training.step = [&](const Batch& rows, std::int64_t step) {
+    reset_peak_memory();
     const data::StripBatch b = data::collate(*strips, rows);
     adam.lr = schedule(step);
     const Tensor loss = masked_loss(reader.forward(b.images, b.inputs), b.targets);
     adam.zero_grad();
     loss.backward();
     adam.step();
+    out.step_bytes = std::max(out.step_bytes, memory_stats().peak);
     return loss.item();
   };
   training.evaluate = [&](std::int64_t epoch) {

@@ -19,7 +19,8 @@ struct Trained {
   Kind kind;
   std::unique_ptr<Reader> reader;
   History history = {};
-  Json config = {};  // what the run was, under the notebook's names
+  std::size_t step_bytes = 0;  // of tensors at most in a step; 0: no step was made in this run
+  Json config = {};            // what the run was, under the notebook's names
   // Of the first strips of Task::test and Task::longer.
   std::vector<Reading> on_test = {}, on_long = {};
 };
