@@ -133,7 +133,9 @@ std::int64_t strip_rows(const Slide& s, std::int64_t samples) {
   const std::int64_t line = s.width() * s.channels * static_cast<std::int64_t>(sizeof(T));
   const std::int64_t fit = (bytes / line - s.h.reach(1)) / s.h.stride + 1;
   const std::int64_t share = (s.h.result * samples + 15) / 16;
-  return std::clamp<std::int64_t>(std::min(fit, share), 1, s.h.result);
+  const std::int64_t most = std::clamp<std::int64_t>(std::min(fit, share), 1, s.h.result);
+  const std::int64_t strips = (s.h.result + most - 1) / most;
+  return (s.h.result + strips - 1) / strips;  // even strips
 }
 
 }  // namespace labgrad::cpu

@@ -2,9 +2,9 @@
 //
 //   for each chunk of the batch                               the tasks, divided among threads
 //     for each strip of result rows: its padded plane         192 KiB in the second cache
-//       for each run of the patches                           columns of the product
-//         for each panel of the run's numbers                 read on the plane, as are ...
-//           for each row of the strip
+//       for each row of the strip                             dy's row stays in the first cache
+//         for each run of the patches                         columns of the product
+//           for each panel of the run's numbers               read on the plane, as are ...
 //             the micro-kernel over the row's pixels          ... dy's channels, dense by pixel
 //
 // Where patches are short (few channels) the roles change: dwᵀ = patchesᵀ · dy.
@@ -38,25 +38,30 @@ SumLayout layout_of(const Slide& s, std::int64_t filters) {
   return {row, 1, row * filters};
 }
 
-// A row of dy with its channels side by side, and some readable numbers behind the last pixel.
+// The rows of dy under a strip, channels side by side, with readable numbers behind the last pixel.
 template <class T>
 class GradientRows {
  public:
-  GradientRows(const Images<const T>& dy, const Shape& shape, std::int64_t filters)
+  GradientRows(const Images<const T>& dy, const Shape& shape, std::int64_t filters,
+               std::int64_t rows)
       : dy_(dy),
         pixels_(shape[3]),
         filters_(filters),
         copies_(dy.channel != 1 || filters % (2 * lanes<T>) != 0),
-        copy_(copies_ ? pixels_ * filters + 8 * lanes<T> : 0) {
-    if (copies_)
-      std::fill(copy_.get() + pixels_ * filters, copy_.get() + pixels_ * filters + 8 * lanes<T>,
-                T(0));
+        copy_(copies_ ? rows * pixels_ * filters + 8 * lanes<T> : 0) {}
+
+  // `from`: the first row of the sample's filters.
+  void set(const T* from, std::int64_t rows) {
+    from_ = from;
+    if (!copies_) return;
+    const Axis down{rows, 1, 1, 0, 1, rows, 1}, across{pixels_, 1, 1, 0, 1, pixels_, 1};
+    fill_plane<T>(copy_.get(), from, dy_, {down, across, filters_}, 0, rows);
+    T* end = copy_.get() + rows * pixels_ * filters_;
+    std::fill(end, end + 8 * lanes<T>, T(0));
   }
-  Panel<T> row(const T* from) const {
-    if (!copies_) return {from, dy_.column};
-    const Axis one{1, 1, 1, 0, 1, 1, 1}, across{pixels_, 1, 1, 0, 1, pixels_, 1};
-    fill_plane<T>(copy_.get(), from, dy_, {one, across, filters_}, 0, 1);
-    return {copy_.get(), filters_};
+  Panel<T> row(std::int64_t i) const {
+    if (!copies_) return {from_ + i * dy_.row, dy_.column};
+    return {copy_.get() + i * pixels_ * filters_, filters_};
   }
 
  private:
@@ -64,6 +69,7 @@ class GradientRows {
   std::int64_t pixels_, filters_;
   bool copies_;
   Scratch<T> copy_;
+  const T* from_ = nullptr;
 };
 
 // sums += the products of one row: `dy` times the patches of result row i on the plane.
@@ -89,23 +95,23 @@ void weight_gradient(const Array& dw, const Array& x, const Array& dy, const Sli
   const Panels<T> panels(filters, s.run());
   const Chunks<T> chunks(s, x.shape[0], layout.size * groups);
   chunks.run([&](T* all, T* plane, std::int64_t n, std::int64_t first, std::int64_t height) {
-    const GradientRows<T> rows(gradient, dy.shape, filters);
+    GradientRows<T> rows(gradient, dy.shape, filters, height);
     const Scratch<T> columns(s.copies_patches() ? s.depth() * s.w.result : 0);
     for (std::int64_t g = 0; g < groups; ++g) {
       T* sums = all + g * layout.size;
       fill_plane<T>(plane, from.at(n, g * s.channels, 0), from, s, first, height);
+      rows.set(gradient.at(n, g * filters, first), height);
       for (std::int64_t i = 0; i < height; ++i) {
-        const Panel<T> a = rows.row(gradient.at(n, g * filters, first + i));
         if (s.copies_patches()) {
-          add_row(sums, layout, a, filters, plane, s, i, columns.get());
+          add_row(sums, layout, rows.row(i), filters, plane, s, i, columns.get());
           continue;
         }
         for (std::int64_t r = 0; r < s.runs(); ++r)
           for (std::int64_t p = 0; p < panels.count(); ++p) {
             const std::int64_t k = panels.first(p);
-            panel_times<T>(a, false, {plane + s.offset(i, 0, r) + k, step}, s.w.result, filters,
-                           panels.width(p), panels.columns(p), sums + r * s.run() + k, layout.row,
-                           1, true);
+            panel_times<T>(rows.row(i), false, {plane + s.offset(i, 0, r) + k, step}, s.w.result,
+                           filters, panels.width(p), panels.columns(p), sums + r * s.run() + k,
+                           layout.row, 1, true);
           }
       }
     }
