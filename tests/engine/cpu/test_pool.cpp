@@ -24,10 +24,11 @@ Layout some_layout(Generator& random, int rank, bool input) {
   return any_layout(random, rank, input);
 }
 
-// How many windows there are; at least one.
+// How many windows there are, at least one; in ceil mode with one that hangs over the edge.
 std::int64_t windows(std::int64_t n, std::int64_t k, std::int64_t stride, std::int64_t padding,
-                     std::int64_t dilation) {
-  return (n + 2 * padding - dilation * (k - 1) - 1) / stride + 1;
+                     std::int64_t dilation, bool ceil) {
+  const std::int64_t room = n + 2 * padding - dilation * (k - 1) - 1, count = room / stride + 1;
+  return count + (ceil && room % stride != 0 && count * stride < n + padding ? 1 : 0);
 }
 
 }  // namespace
@@ -42,10 +43,11 @@ TEST_CASE("pooling: windows of every kind, exact, with NaN and infinities") {
                     round % 3 == 0 ? kernel : Plane(any(1, 5), any(1, 3)),
                     {any(0, kernel.h / 2), any(0, kernel.w / 2)},
                     round % 5 == 0 ? Plane(2, 1) : Plane(1)};
+    const bool ceil = round % 7 < 3 && p.dilation == Plane(1);
     const Shape x_shape{any(1, 3), any(1, 35), any(7, 9), any(3, 12)};
     const Shape y_shape{x_shape[0], x_shape[1],
-                        windows(x_shape[2], kernel.h, p.stride.h, p.padding.h, p.dilation.h),
-                        windows(x_shape[3], kernel.w, p.stride.w, p.padding.w, p.dilation.w)};
+                        windows(x_shape[2], kernel.h, p.stride.h, p.padding.h, p.dilation.h, ceil),
+                        windows(x_shape[3], kernel.w, p.stride.w, p.padding.w, p.dilation.w, ceil)};
     INFO("x " << x_shape.str() << " y " << y_shape.str() << " kernel " << kernel.h << " "
               << kernel.w);
     Buffer x(dtype, x_shape, some_layout(random, 4, true));
