@@ -14,11 +14,11 @@ data::Lengths lengths_from(const std::string& text) {
   const char* end = text.data() + text.size();
   auto [at, error] = std::from_chars(text.data(), end, lengths.first);
   lengths.last = lengths.first;
-  if (error == std::errc() && at != end && *at == '-')
-    std::tie(at, error) = [&] {
-      const auto r = std::from_chars(at + 1, end, lengths.last);
-      return std::pair(r.ptr, r.ec);
-    }();
+  if (error == std::errc() && at != end && *at == '-') {
+    const auto rest = std::from_chars(at + 1, end, lengths.last);
+    at = rest.ptr;
+    error = rest.ec;
+  }
   if (error != std::errc() || at != end || lengths.first < 1 || lengths.last > 12 ||
       lengths.first > lengths.last)
     throw UsageError("--lengths " + text + ": give two numbers from 1 to 12, as 1-8");

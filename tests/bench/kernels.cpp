@@ -12,18 +12,19 @@ namespace {
 const Kernels& cpu() { return kernels(Device::cpu); }
 
 void elementwise(Bench& bench) {
-  for (const auto& [label, n] :
+  for (const auto& size_row :
        {std::pair{" 64", std::int64_t{64}}, std::pair{" 16k", std::int64_t{16} << 10},
         std::pair{" 4M", std::int64_t{4} << 20}}) {
+    const std::string label = size_row.first;
+    const std::int64_t n = size_row.second;
     const Tensor x = noise({n}), y = noise({n});
     Tensor z = zeros({n}), mask = zeros({n}, {.dtype = boolean});
     const double size = 4 * double(n);
     auto unary = [&](const char* name, Unary f) {
-      bench.row(name + std::string(label), {0, 2 * size},
-                [&] { cpu().map(f, z.array(), x.array()); });
+      bench.row(name + label, {0, 2 * size}, [&] { cpu().map(f, z.array(), x.array()); });
     };
     auto binary = [&](const char* name, Binary f) {
-      bench.row(name + std::string(label), {0, 3 * size},
+      bench.row(name + label, {0, 3 * size},
                 [&] { cpu().zip(f, z.array(), x.array(), y.array()); });
     };
     binary("add", Binary::add);

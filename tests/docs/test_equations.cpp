@@ -74,10 +74,14 @@ TEST_CASE("equations: every id that the code cites has a formula, and every form
   const auto cited = cited_ids();
   const auto documented = documented_ids();
   REQUIRE(documented.size() > 80);
-  for (const auto& [id, files] : cited)
+  for (const auto& [cited_id, files] : cited) {
+    const std::string id = cited_id, file = *files.begin();  // clang 14 captures no bindings
     CHECK_MESSAGE(documented.contains(id),
-                  id << " is cited in " << *files.begin() << " and missing in docs/equations.md");
-  for (const auto& [id, row] : documented) {
+                  id << " is cited in " << file << " and missing in docs/equations.md");
+  }
+  for (const auto& [documented_id, documented_row] : documented) {
+    const std::string id = documented_id;
+    const Row row = documented_row;
     CHECK_MESSAGE(!row.formula.empty(), id << " has no formula");
     const auto it = cited.find(id);
     CHECK_MESSAGE((it != cited.end() && it->second.contains(row.file)),
@@ -88,8 +92,8 @@ TEST_CASE("equations: every id that the code cites has a formula, and every form
 TEST_CASE("equations: every op with a gradient is sampled") {
   std::set<std::string> sampled;
   for (const labgrad::OpSample& sample : labgrad::op_samples()) sampled.insert(sample.op);
-  for (const auto& [id, row] : documented_ids())
-    if (id.ends_with(".grad")) {
+  for (const auto& documented : documented_ids())
+    if (const std::string id = documented.first; id.ends_with(".grad")) {
       const std::string op = id.substr(0, id.size() - 5);
       CHECK_MESSAGE(sampled.contains(op), id << " has no row in engine/samples/");
     }
