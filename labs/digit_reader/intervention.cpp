@@ -80,16 +80,17 @@ Outcome outcome_of(Reader& reader, const std::vector<Changed>& all) {
 
 void intervention(Lab& lab) {
   const Task& data = task(lab);
-  const std::vector<Trained*> readers = all_trained(lab);
+  std::vector<Trained*> readers = all_trained(lab);
   constexpr std::size_t most = 1000, enough = 30;
-  data::Lengths lengths{6, 8};
+  constexpr data::Lengths lengths{6, 8};
   std::vector<Changed> changed = replace_digits(data, readers, lengths, most);
-  if (changed.size() < enough) {
+  if (changed.size() < enough && readers.size() == 2) {
     lab.say(
-        "Of the strips of 6 to 8 digits only {} were read exactly by every reader trained here, "
-        "too few to count on. Strips of all lengths take their place.",
+        "Of the strips of 6 to 8 digits only {} were read exactly by both readers, too few to "
+        "count "
+        "on. The attention reader is asked alone; --full lets both read.",
         changed.size());
-    lengths = train_lengths;
+    readers = {&trained(lab, Kind::attention)};
     changed = replace_digits(data, readers, lengths, most);
   }
   if (changed.empty()) {
@@ -120,8 +121,8 @@ void intervention(Lab& lab) {
   lab.say(
       "Now it is established that the k-th symbol depends on the pixels of the k-th digit, and how "
       "much the rest does not: something was changed and the behaviour followed. Alignment alone "
-      "could not say that, and it needs no attention weights: the fixed reader can be asked the "
-      "same. It leaves open by which way the change came: through the weights, through the state "
+      "could not say that, and it needs no attention weights: any reader can be asked the same. It "
+      "leaves open by which way the change came: through the weights, through the state "
       "of the column, or through s_0.");
 }
 

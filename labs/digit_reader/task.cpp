@@ -24,21 +24,23 @@ const Task& task(Lab& lab) {
     made = std::make_unique<Task>(true, "MNIST", data::load_mnist(folder, data::Split::train),
                                   data::load_mnist(folder, data::Split::test));
   } else {
-    // As many as MNIST has: then the strips' lengths and boxes are the same as with MNIST.
-    made = std::make_unique<Task>(false, "generated digits",
-                                  data::generated_digits(60000, data::Split::train),
-                                  data::generated_digits(10000, data::Split::test));
+    // As many to test as MNIST has: then the lengths and boxes of the test strips are the
+    // same as with MNIST.
+    made = std::make_unique<Task>(
+        false, "generated digits",
+        data::generated_digits(lab.by_budget(6000, 60000, 60000), data::Split::train),
+        data::generated_digits(10000, data::Split::test));
   }
   return *made;
 }
 
 std::int64_t strips_per_epoch(const Lab& lab) {
-  return lab.options().integer_or("strips", lab.by_budget(48, 3200, 60000));
+  return lab.options().integer_or("strips", lab.by_budget(48, 2400, 60000));
 }
 
 std::int64_t training_epochs(const Lab& lab) { return lab.epochs(1, 5, 12); }
 
-std::int64_t training_batch(const Lab& lab) { return lab.batch(16, 32, 128); }
+std::int64_t training_batch(const Lab& lab) { return lab.batch(16, 16, 128); }
 
 std::int64_t test_count(const Lab& lab) { return lab.by_budget(40, 800, 8000); }
 
