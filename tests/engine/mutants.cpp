@@ -344,12 +344,44 @@ std::vector<Mutant> shape_mutants() {
   };
 }
 
+std::vector<Mutant> image_mutants() {
+  return {
+      {"conv2d(padding=1)", "the filter turned round",
+       [](In x, T, T dy) {
+         const Conv2dOptions same{.padding = 1};
+         return Tensors{conv2d_input_gradient(x[0].shape(), dy, flip(x[1], {2, 3}), same),
+                        conv2d_weight_gradient(x[0], x[1].shape(), dy, same)};
+       }},
+      {"conv2d", "the weight gets the mean over the batch",
+       [](In x, T, T dy) {
+         return Tensors{conv2d_input_gradient(x[0].shape(), dy, x[1]),
+                        conv2d_weight_gradient(x[0], x[1].shape(), dy) / 2};
+       },
+       one_case({{2, 1, 4, 3}, {2, 1, 3, 2}})},
+      {"max_pool2d(2)", "to every element of the window",
+       [](In x, T, T dy) { return Tensors{avg_pool2d_gradient(x[0].shape(), dy, 2) * 4}; },
+       one_case({{1, 1, 4, 6}})},
+      {"avg_pool2d((1, 2), padding not counted)", "divided by the padding, too",
+       [](In x, T, T dy) {
+         return Tensors{
+             avg_pool2d_gradient(x[0].shape(), dy, {1, 2}, {.stride = 1, .padding = {0, 1}})};
+       }},
+      {"batch_norm(training)", "the statistics taken for constants",
+       [](In x, T, T dy) {
+         const Tensor mu = mean(x[0], 0), var = labgrad::var(x[0], 0, {.correction = 0});
+         const Tensor h = batch_norm(x[0], mu, var);
+         return Tensors{dy * x[1] * rsqrt(var + 1e-5), sum(dy * h, 0), sum(dy, 0)};
+       },
+       one_case({{5, 3}, {3}, {3}})},
+  };
+}
+
 }  // namespace
 
 std::vector<Mutant> mutants() {
   std::vector<Mutant> all;
   for (const auto& family : {elementwise_mutants(), reduction_mutants(), layer_norm_mutants(),
-                             loss_mutants(), shape_mutants()})
+                             loss_mutants(), shape_mutants(), image_mutants()})
     all.insert(all.end(), family.begin(), family.end());
   return all;
 }
