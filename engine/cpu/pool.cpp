@@ -121,11 +121,9 @@ void max_forward(T* y, std::int64_t* indices, const T* x, const Windows& w) {
         else
           store_part(to + c, best, width);
         if (!places) continue;
-        const Vec<std::int64_t, lanes<T>> wide = resize<std::int64_t>(place);
-        if (whole)
-          store(places + c, wide);
-        else
-          store_part(places + c, wide, width);
+        Place<T> lane[lanes<T>];
+        store(lane, place);
+        for (std::int64_t l = 0; l < width; ++l) places[c + l] = lane[l];
       }
     }
   });
@@ -150,10 +148,10 @@ void max_backward_apart(T* dx, const T* dy, const std::int64_t* indices, const W
         const std::int64_t width = std::min<std::int64_t>(lanes<T>, C - c);
         const bool whole = width == lanes<T>;
         const Vec<T> g = whole ? load(dy + at + c) : load_part(dy + at + c, width);
-        const Vec<std::int64_t, lanes<T>> wide =
-            whole ? load<std::int64_t, lanes<T>>(indices + at + c)
-                  : load_part<std::int64_t, lanes<T>>(indices + at + c, width);
-        const Mask<Vec<T>> chosen = resize<Place<T>>(wide);
+        Place<T> lane[lanes<T>] = {};
+        for (std::int64_t l = 0; l < width; ++l)
+          lane[l] = static_cast<Place<T>>(indices[at + c + l]);
+        const Mask<Vec<T>> chosen = load(lane);
         w.each(h, v, [&](std::int64_t place) {
           const Vec<T> part = select(chosen == static_cast<Place<T>>(place), g, Vec<T>{});
           T* target = image + place * C + c;
