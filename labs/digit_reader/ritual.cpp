@@ -79,7 +79,7 @@ void compare_with_torch(Lab& lab, const std::vector<double>& losses) {
 
 void ritual(Lab& lab) {
   const Task& data = task(lab);
-  const std::int64_t steps = lab.by_budget(10, 200, 300);
+  const std::int64_t steps = lab.by_budget(10, 230, 300);
   lab.say(
       "One batch of {} training strips (seed 999), a fresh attention reader, Adam at 1e-3, {} "
       "steps on this one batch. A model that cannot learn {} strips by heart has a mistake in it, "
