@@ -4,7 +4,6 @@
 
 #include <cmath>
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <limits>
 #include <regex>
@@ -12,16 +11,12 @@
 #include <string>
 #include <vector>
 
+#include "tests/docs/page.h"
+
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string contents(const fs::path& path) {
-  std::ifstream in(path);
-  std::ostringstream out;
-  out << in.rdbuf();
-  return out.str();
-}
+using labgrad::tests::contents;
 
 std::string without_comment(const std::string& line, const std::string& mark) {
   return line.substr(0, line.find(mark));

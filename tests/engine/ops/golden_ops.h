@@ -31,6 +31,12 @@ inline Tensor golden_tensor(const Json& json) {
   return from_values(values, shape, {.dtype = dtype->as_string() == "bool" ? boolean : i64});
 }
 
+// Two numbers, of rows and of columns.
+inline Plane golden_plane(const Json& pair) {
+  const std::vector<std::int64_t> sizes = golden::integers(pair);
+  return {sizes[0], sizes[1]};
+}
+
 using Named = std::map<std::string, Tensor>;
 
 // A large output is recorded by a sample of its elements and by two sums.

@@ -14,24 +14,16 @@ using namespace labgrad;
 using tests::bit_difference;
 using tests::check_golden;
 using tests::difference;
+using tests::golden_plane;
 using tests::Named;
-
-namespace {
-
-Plane plane(const Json& pair) {
-  const std::vector<std::int64_t> sizes = golden::integers(pair);
-  return {sizes[0], sizes[1]};
-}
-
-}  // namespace
 
 TEST_CASE("conv2d: golden values and gradients") {
   const auto run = [](const Json& attrs, Named& in) {
-    const Plane padding = plane(attrs.at("padding"));
+    const Plane padding = golden_plane(attrs.at("padding"));
     return conv2d(in["x"], in["weight"], in["bias"],
-                  {.stride = plane(attrs.at("stride")),
+                  {.stride = golden_plane(attrs.at("stride")),
                    .padding = {padding.h, padding.w},
-                   .dilation = plane(attrs.at("dilation")),
+                   .dilation = golden_plane(attrs.at("dilation")),
                    .groups = attrs.at("groups").as_int()});
   };
   CHECK(check_golden("conv2d", run) == 7);

@@ -15,23 +15,15 @@ using namespace labgrad;
 using tests::check_golden;
 using tests::check_golden_outputs;
 using tests::difference;
+using tests::golden_plane;
 using tests::Named;
-
-namespace {
-
-Plane plane(const Json& pair) {
-  const std::vector<std::int64_t> sizes = golden::integers(pair);
-  return {sizes[0], sizes[1]};
-}
-
-}  // namespace
 
 TEST_CASE("max_pool2d: golden values, indices and gradients") {
   const auto run = [](const Json& attrs, Named& in) {
-    const Extremes y = max_pool2d_with_indices(in["x"], plane(attrs.at("kernel_size")),
-                                               {.stride = plane(attrs.at("stride")),
-                                                .padding = plane(attrs.at("padding")),
-                                                .dilation = plane(attrs.at("dilation")),
+    const Extremes y = max_pool2d_with_indices(in["x"], golden_plane(attrs.at("kernel_size")),
+                                               {.stride = golden_plane(attrs.at("stride")),
+                                                .padding = golden_plane(attrs.at("padding")),
+                                                .dilation = golden_plane(attrs.at("dilation")),
                                                 .ceil_mode = attrs.at("ceil_mode").as_bool()});
     return Named{{"out", y.values}, {"indices", y.indices}};
   };
@@ -40,9 +32,9 @@ TEST_CASE("max_pool2d: golden values, indices and gradients") {
 
 TEST_CASE("avg_pool2d: golden values and gradients") {
   const auto run = [](const Json& attrs, Named& in) {
-    return avg_pool2d(in["x"], plane(attrs.at("kernel_size")),
-                      {.stride = plane(attrs.at("stride")),
-                       .padding = plane(attrs.at("padding")),
+    return avg_pool2d(in["x"], golden_plane(attrs.at("kernel_size")),
+                      {.stride = golden_plane(attrs.at("stride")),
+                       .padding = golden_plane(attrs.at("padding")),
                        .ceil_mode = attrs.at("ceil_mode").as_bool(),
                        .count_include_pad = attrs.at("count_include_pad").as_bool()});
   };
