@@ -45,4 +45,46 @@ Tensor encode(std::span<const std::vector<std::string>> sentences, const Vocabul
   return ids;
 }
 
+Vocabulary translation_vocabulary(std::span<const std::string> words) {
+  Vocabulary vocabulary({"<unk>", "<pad>", "<sos>", "<eos>"}, unk_id);
+  for (const std::string& word : words) vocabulary.add(word);
+  return vocabulary;
+}
+
+Vocabulary vocabulary_by_frequency(std::span<const std::vector<std::string>> sentences,
+                                   std::int64_t min_count) {
+  if (min_count < 1)
+    fail("vocabulary_by_frequency: min_count must be at least 1, got " + std::to_string(min_count));
+  std::unordered_map<std::string, std::int64_t> counts;
+  for (const std::vector<std::string>& sentence : sentences)
+    for (const std::string& word : sentence) ++counts[word];
+  std::vector<std::pair<std::string, std::int64_t>> frequent;
+  for (const auto& [word, count] : counts)
+    if (count >= min_count) frequent.emplace_back(word, count);
+  // The bytes of UTF-8 sort as the code points do.
+  std::sort(frequent.begin(), frequent.end(), [](const auto& a, const auto& b) {
+    return a.second != b.second ? a.second > b.second : a.first < b.first;
+  });
+  Vocabulary vocabulary = translation_vocabulary({});
+  for (const auto& [word, count] : frequent) vocabulary.add(word);
+  return vocabulary;
+}
+
+std::vector<std::int64_t> encode(const std::vector<std::string>& words,
+                                 const Vocabulary& vocabulary) {
+  std::vector<std::int64_t> ids = {sos_id};
+  for (const std::string& word : words) ids.push_back(vocabulary.id(word));
+  ids.push_back(eos_id);
+  return ids;
+}
+
+std::vector<std::string> decode(std::span<const std::int64_t> ids, const Vocabulary& vocabulary) {
+  std::vector<std::string> words;
+  for (const std::int64_t id : ids) {
+    if (id == eos_id) break;
+    if (id != sos_id && id != pad_id) words.push_back(vocabulary.word(id));
+  }
+  return words;
+}
+
 }  // namespace labgrad::data

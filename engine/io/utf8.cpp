@@ -1,5 +1,7 @@
 #include "engine/io/utf8.h"
 
+#include "engine/error.h"
+
 namespace labgrad {
 namespace {
 
@@ -52,6 +54,25 @@ void append_utf8(std::string& out, std::uint32_t code_point) {
     tail(6);
     tail(0);
   }
+}
+
+std::u32string decode_utf8(std::string_view text) {
+  std::u32string points;
+  points.reserve(text.size());
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t length = sequence_length(text.substr(at));
+    const auto first = static_cast<unsigned char>(text[at]);
+    if (length == 0)
+      fail("byte " + std::to_string(at) + " of the text, " + std::to_string(first) +
+           ", is not valid UTF-8; is the text in another encoding, such as Latin-1?");
+    // The first byte of a sequence of 2, 3 or 4 holds 5, 4 or 3 bits, each further one 6.
+    std::uint32_t point = length == 1 ? first : first & (0x7fu >> length);
+    for (std::size_t i = 1; i < length; ++i)
+      point = point << 6 | (static_cast<unsigned char>(text[at + i]) & 0x3fu);
+    points += static_cast<char32_t>(point);
+    at += length;
+  }
+  return points;
 }
 
 }  // namespace labgrad
