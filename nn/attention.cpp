@@ -78,19 +78,31 @@ AdditiveAttention::AdditiveAttention(std::int64_t q_dim, std::int64_t k_dim, std
       wq(q_dim, h_dim, {.bias = false}, g),
       v(h_dim, 1, {.bias = false}, g) {}
 
+namespace {
+
+// vᵀ tanh(W_q q + W_k k) of q (B, Q, h) and k (B, K, h), both projected.
+Tensor additive(const Tensor& q, const Tensor& k, Linear& v) {
+  return squeeze(v(tanh(unsqueeze(q, 2) + unsqueeze(k, 1))), -1);
+}
+
+}  // namespace
+
 Tensor AdditiveAttention::scores(const Tensor& queries, const Tensor& keys) {
-  const Tensor k = unsqueeze(wk(keys), 1);     // (B, 1, K, h)
-  const Tensor q = unsqueeze(wq(queries), 2);  // (B, Q, 1, h)
-  return squeeze(v(tanh(q + k)), -1);          // vᵀ tanh(W_q q + W_k k)
+  return additive(wq(queries), project(keys), v);
+}
+
+Attended AdditiveAttention::ask(const Tensor& queries, const Tensor& projected,
+                                const Tensor& values, const Tensor& keep) {
+  const Tensor s = additive(wq(queries), projected, v);
+  const Tensor weights = keep.defined() ? masked_softmax(s, keep, -1) : softmax(s, -1);
+  return {matmul(weights, values), weights};
 }
 
 Attended AdditiveAttention::forward(const Tensor& queries, const Tensor& keys, const Tensor& values,
                                     const Tensor& seq_len) {
-  const Tensor s = scores(queries, keys);
-  const Tensor weights =
-      seq_len.defined() ? masked_softmax(s, unsqueeze(length_mask(seq_len, keys.size(1)), 1), -1)
-                        : softmax(s, -1);
-  return {matmul(weights, values), weights};
+  const Tensor keep =
+      seq_len.defined() ? unsqueeze(length_mask(seq_len, keys.size(1)), 1) : Tensor();
+  return ask(queries, project(keys), values, keep);
 }
 
 void AdditiveAttention::members(Members& m) {

@@ -66,6 +66,11 @@ class AdditiveAttention : public Module {
   // seq_len (B) of i64: how many of the K keys are real in each row; undefined: all.
   Attended forward(const Tensor& queries, const Tensor& keys, const Tensor& values,
                    const Tensor& seq_len = {});
+  // The same in two halves, for a decoder that asks the same keys at every step: W_k k once,
+  // (B, K, h_dim), and all that depends on the query. keep: bool, broadcasts to (B, Q, K).
+  Tensor project(const Tensor& keys) { return wk(keys); }
+  Attended ask(const Tensor& queries, const Tensor& projected, const Tensor& values,
+               const Tensor& keep = {});
   // The scores alone: (B, Q, K).
   Tensor scores(const Tensor& queries, const Tensor& keys);
 

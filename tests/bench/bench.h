@@ -44,10 +44,14 @@ class Bench {
     return options_.filter.empty() || name.find(options_.filter) != std::string_view::npos;
   }
 
-  // Times f and prints a row, if it is wanted. `calls`: how many operations one f() performs.
+  // Times f, prints a row and returns the times, if it is wanted. `calls`: how many operations one
+  // f() performs.
   template <class F>
-  void row(const std::string& name, Work work, F&& f, double calls = 1) {
-    if (wants(name)) print(name, work, time(f, options_.samples, calls));
+  Times row(const std::string& name, Work work, F&& f, double calls = 1) {
+    if (!wants(name)) return {};
+    const Times times = time(f, options_.samples, calls);
+    print(name, work, times);
+    return times;
   }
 
   // Measures and prints the machine's limits at the present number of threads.
@@ -97,5 +101,6 @@ void bench_conv(Bench& bench);
 void bench_gemm(Bench& bench);
 void bench_kernels(Bench& bench);
 void bench_ops(Bench& bench);
+void bench_translation(Bench& bench);
 
 }  // namespace labgrad::bench
