@@ -146,7 +146,8 @@ void Seq2Seq::members(nn::Members& m) {
 
 Tensor translation_loss(const Tensor& l, const Tensor& y) {
   const Tensor targets = narrow(y, 0, 1, y.size(0) - 1);
-  return cross_entropy(reshape(l, {-1, l.size(2)}), reshape(targets, {-1}), {.ignore_index = 1});
+  return cross_entropy(reshape(l, {-1, l.size(2)}), reshape(targets, {-1}),
+                       {.ignore_index = data::pad_id});
 }
 
 }  // namespace labgrad::labs::translation
