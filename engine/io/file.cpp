@@ -2,12 +2,14 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <charconv>
 #include <system_error>
 #include <utility>
 
@@ -171,6 +173,20 @@ void write_file_atomic(const std::filesystem::path& path, std::string_view conte
   AtomicFile file(path);
   file.write(contents);
   file.commit();
+}
+
+void remove_abandoned(const std::filesystem::path& path) {
+  const std::string stem = path.filename().string() + ".";  // see temporary_name()
+  std::error_code none;
+  for (const auto& entry : std::filesystem::directory_iterator(folder_of(path), none)) {
+    const std::string name = entry.path().filename().string();
+    if (!name.starts_with(stem) || !name.ends_with(".tmp")) continue;
+    pid_t writer = 0;
+    const char* first = name.data() + stem.size();
+    const auto [last, error] = std::from_chars(first, name.data() + name.size(), writer);
+    if (error != std::errc() || *last != '-' || writer <= 0) continue;
+    if (::kill(writer, 0) == -1 && errno == ESRCH) ::unlink(entry.path().c_str());
+  }
 }
 
 }  // namespace labgrad

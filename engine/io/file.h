@@ -75,4 +75,8 @@ std::string read_file(const std::filesystem::path& path,
 // Puts `contents` at `path` by way of an AtomicFile.
 void write_file_atomic(const std::filesystem::path& path, std::string_view contents);
 
+// Removes the temporary files that writers of `path` left when they were killed. Those of processes
+// that still run stay.
+void remove_abandoned(const std::filesystem::path& path);
+
 }  // namespace labgrad

@@ -8,6 +8,7 @@
 
 #include "engine/create.h"
 #include "engine/error.h"
+#include "engine/io/file.h"
 #include "labs/common/checkpoint.h"
 #include "labs/common/interrupt.h"
 #include "labs/common/progress.h"
@@ -39,6 +40,7 @@ class Run {
     complete_ = t_.epochs < 1;
     if (!t_.model || !t_.optimizer || !t_.batches || !t_.step)
       fail("training '" + t_.name + "': give model, optimizer, batches and step");
+    remove_abandoned(files_.checkpoint);
     if (files_.resume && std::filesystem::exists(files_.checkpoint)) load();
   }
 

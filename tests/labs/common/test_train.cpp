@@ -15,108 +15,17 @@
 #include "labs/common/checkpoint.h"
 #include "labs/common/interrupt.h"
 #include "labs/common/train.h"
-#include "nn/dropout.h"
-#include "nn/linear.h"
-#include "nn/optim.h"
-#include "nn/schedule.h"
 #include "tests/labs/common/events.h"
+#include "tests/labs/common/small_training.h"
 
 using namespace labgrad;
 using namespace labgrad::labs;
+using namespace labgrad::tests;
 namespace fs = std::filesystem;
 
-namespace {
-
-struct TemporaryFolder {
-  fs::path path = fs::temp_directory_path() / ("labgrad-train-" + std::to_string(::getpid()));
-  TemporaryFolder() { fs::create_directories(path); }
-  ~TemporaryFolder() { fs::remove_all(path); }
-};
-
-// A network with dropout on a small regression: 20 samples in batches of 6, which Adam with a
-// cosine schedule fits. Everything that a resumed run could forget takes part.
-struct Problem {
-  struct Net : nn::Module {
-    nn::Linear first{3, 8}, second{8, 1};
-    nn::Dropout drop{0.3};
-    void members(nn::Members& m) override {
-      m("first", first);
-      m("second", second);
-      m("drop", drop);
-    }
-    std::string kind() const override { return "Net"; }
-    Tensor forward(const Tensor& in) {
-      return second.forward(drop.forward(tanh(first.forward(in))));
-    }
-  };
-
-  Problem() {
-    manual_seed(5);
-    x = randn({20, 3});
-    y = x * x;
-    net = std::make_unique<Net>();
-    adam = std::make_unique<optim::Adam>(net->parameters(), optim::AdamOptions{.lr = 0.05});
-  }
-
-  Training training(std::int64_t epochs) {
-    return {.name = "small net",
-            .model = net.get(),
-            .optimizer = adam.get(),
-            .epochs = epochs,
-            .batches = [this](std::int64_t) { return batches_of(loader); },
-            .step =
-                [this](const Batch& batch, std::int64_t step) {
-                  if (step == stop_at) request_stop();
-                  adam->lr = schedule(step);
-                  const Tensor rows = from_values(std::span<const std::int64_t>(batch),
-                                                  {static_cast<std::int64_t>(batch.size())});
-                  adam->zero_grad();
-                  const Tensor out = net->forward(index_select(x, 0, rows));
-                  const Tensor target = index_select(y, 0, rows);
-                  const Tensor loss = mse_loss(out, narrow(target, 1, 0, 1));
-                  loss.backward();
-                  adam->step();
-                  return poison == step ? std::nan("") : loss.item();
-                },
-            .evaluate =
-                [this](std::int64_t epoch) {
-                  const nn::Evaluating evaluating(*net);
-                  const NoGrad no_grad;
-                  const Tensor noise = randn({1}, order);  // an evaluation that draws
-                  return Metrics{{"size", mean(square(net->forward(x))).item()},
-                                 {"draw", noise.item()},
-                                 {"epoch", static_cast<double>(epoch)}};
-                },
-            .generators = {{"default", &default_generator()}, {"order", &order}},
-            .config = Json::object({{"seed", 5}, {"batch", 6}})};
-  }
-
-  Tensor x, y;
-  std::unique_ptr<Net> net;
-  std::unique_ptr<optim::Adam> adam;
-  Generator order{7};
-  data::Loader loader{20, {.batch_size = 6}, order};
-  optim::Schedule schedule = optim::cosine(0.05, 20);
-  std::int64_t stop_at = -1, poison = -1;
-};
-
-bool same_bits(const NamedTensors& a, const NamedTensors& b) {
-  if (a.size() != b.size()) return false;
-  for (std::size_t i = 0; i < a.size(); ++i)
-    if (a[i].first != b[i].first || a[i].second.to_vector() != b[i].second.to_vector())
-      return false;
-  return true;
-}
-
-TrainingFiles files_in(const fs::path& dir, bool resume) {
-  return {.checkpoint = dir / "c.safetensors", .curves = dir / "runs", .resume = resume};
-}
-
-}  // namespace
-
 TEST_CASE("train: stopping after any step and going on gives the same bits") {
-  TemporaryFolder dir;
-  Problem whole;
+  TemporaryFolder dir("train");
+  SmallTraining whole;
   const History expected = train(whole.training(5), files_in(dir.path / "whole", false));
   REQUIRE(expected.losses.size() == 20);
   REQUIRE(expected.epochs.size() == 5);
@@ -130,11 +39,11 @@ TEST_CASE("train: stopping after any step and going on gives the same bits") {
   for (std::int64_t stop : {5, 7, 19, 0}) {
     CAPTURE(stop);
     const fs::path folder = dir.path / std::to_string(stop);
-    Problem stopped;
+    SmallTraining stopped;
     stopped.stop_at = stop;
     CHECK_THROWS_AS(train(stopped.training(5), files_in(folder, false)), Interrupted);
     request_stop(false);
-    Problem resumed;
+    SmallTraining resumed;
     default_generator().u32();  // must not matter
     const History history = train(resumed.training(5), files_in(folder, true));
     CHECK(history.losses == expected.losses);
@@ -147,15 +56,15 @@ TEST_CASE("train: stopping after any step and going on gives the same bits") {
 }
 
 TEST_CASE("train: a finished run is taken over, or prolonged") {
-  TemporaryFolder dir;
-  Problem whole;
+  TemporaryFolder dir("train");
+  SmallTraining whole;
   const History expected = train(whole.training(4), files_in(dir.path / "a", false));
-  Problem first;
+  SmallTraining first;
   train(first.training(3), files_in(dir.path / "b", false));
-  Problem longer;
+  SmallTraining longer;
   const History prolonged = train(longer.training(4), files_in(dir.path / "b", true));
   CHECK(prolonged.losses == expected.losses);
-  Problem again;
+  SmallTraining again;
   Training no_more = again.training(4);
   no_more.step = [](const Batch&, std::int64_t) -> double { fail("must not train"); };
   CHECK(train(no_more, files_in(dir.path / "b", true)).losses == expected.losses);
@@ -163,8 +72,8 @@ TEST_CASE("train: a finished run is taken over, or prolonged") {
 }
 
 TEST_CASE("train: the curves are on disk, once each") {
-  TemporaryFolder dir;
-  Problem old, fresh;
+  TemporaryFolder dir("train");
+  SmallTraining old, fresh;
   train(old.training(1), files_in(dir.path, false));
   const History history = train(fresh.training(2), files_in(dir.path, false));
   std::vector<fs::path> files;
@@ -191,8 +100,8 @@ TEST_CASE("train: the curves are on disk, once each") {
 }
 
 TEST_CASE("train: another config, a broken file and a loss that is no number are refused") {
-  TemporaryFolder dir;
-  Problem p;
+  TemporaryFolder dir("train");
+  SmallTraining p;
   train(p.training(1), files_in(dir.path, false));
   Training other = p.training(1);
   other.config = Json::object({{"seed", 5}, {"batch", 7}});
@@ -201,7 +110,7 @@ TEST_CASE("train: another config, a broken file and a loss that is no number are
   const std::string whole = read_file(dir.path / "c.safetensors");
   write_file_atomic(dir.path / "c.safetensors", whole.substr(0, whole.size() / 2));
   CHECK_THROWS_AS(train(p.training(1), files_in(dir.path, true)), Error);
-  Problem bad;
+  SmallTraining bad;
   bad.poison = 2;
   CHECK_THROWS_WITH_AS(train(bad.training(1), files_in(dir.path, false)),
                        doctest::Contains("at step 2 (epoch 1, batch 3)"), Error);
@@ -211,19 +120,19 @@ TEST_CASE("train: another config, a broken file and a loss that is no number are
 }
 
 TEST_CASE("train: ends early when it is enough, and stays so") {
-  TemporaryFolder dir;
-  Problem p;
+  TemporaryFolder dir("train");
+  SmallTraining p;
   Training t = p.training(9);
   t.enough = [](const History& h) { return h.epochs.size() == 2; };
   CHECK(train(t, files_in(dir.path, false)).epochs.size() == 2);
-  Problem again;
+  SmallTraining again;
   Training resumed = again.training(9);
   resumed.enough = t.enough;
   CHECK(train(resumed, files_in(dir.path, true)).epochs.size() == 2);
 }
 
 TEST_CASE("checkpoint: tensors and state come back") {
-  TemporaryFolder dir;
+  TemporaryFolder dir("train");
   Checkpoint c;
   c.put("model", {{"weight", tensor({{1.5, -2.0}, {0.0, 4.0}})}, {"steps", tensor({1, 2, 3})}});
   c.put("models", {{"other", zeros({0, 3})}});
