@@ -124,7 +124,11 @@ class Tokenizer {
       marks.push_back(text.substr(text.size() - length));
       text.remove_suffix(length);
     }
-    if (!text.empty()) middle(text);
+    if (text.ends_with(U'.')) {
+      word(text);  // an abbreviation: nothing in it separates
+    } else if (!text.empty()) {
+      middle(text);
+    }
     for (auto mark = marks.rbegin(); mark != marks.rend(); ++mark) put(*mark);
   }
 
@@ -159,7 +163,7 @@ class Tokenizer {
     return 0;
   }
 
-  // A piece that begins and ends with no mark, or is a word with its full stop.
+  // A piece that begins and ends with no mark.
   void middle(Piece text) {
     std::size_t start = 0;
     for (std::size_t at = 1; at + 1 < text.size();) {
