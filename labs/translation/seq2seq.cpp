@@ -10,11 +10,12 @@ namespace labgrad::labs::translation {
 
 Seq2SeqEncoder::Seq2SeqEncoder(const ModelSizes& n)
     : embedding(n.source_words, n.embedding),
+      word_dropout(n.word_dropout),
       rnn(n.embedding, n.hidden, {.layers = n.layers, .dropout = n.dropout}) {}
 
 Seq2SeqEncoder::Output Seq2SeqEncoder::forward(const Tensor& x, const Tensor& lengths) {
   const auto [h, h_T, c] =
-      rnn.forward(embedding(x), {.lengths = reads_padding ? Tensor() : lengths});
+      rnn.forward(word_dropout(embedding(x)), {.lengths = reads_padding ? Tensor() : lengths});
   return {h, h_T};
 }
 
@@ -33,6 +34,7 @@ nn::Attended MLPAttention::forward(const Tensor& q, const Tensor& k, const Tenso
 
 Seq2SeqDecoder::Seq2SeqDecoder(const ModelSizes& n)
     : embedding(n.target_words, n.embedding),
+      word_dropout(n.word_dropout),
       rnn(n.embedding, n.hidden, {.layers = n.layers, .dropout = n.dropout}),
       out_fc(n.hidden, n.target_words) {}
 
@@ -41,7 +43,7 @@ Source Seq2SeqDecoder::source(const Seq2SeqEncoder::Output& encoded, const Tenso
 }
 
 Decoder::Steps Seq2SeqDecoder::decode(const Tensor& words, const Tensor& h_prev, const Source&) {
-  const auto [s, h, c] = rnn.forward(embedding(words), {.h0 = h_prev});
+  const auto [s, h, c] = rnn.forward(word_dropout(embedding(words)), {.h0 = h_prev});
   return {s, h, {}};
 }
 
@@ -53,6 +55,7 @@ void Seq2SeqDecoder::members(nn::Members& m) {
 
 Seq2SeqDecoderAttn::Seq2SeqDecoderAttn(const ModelSizes& n)
     : embedding(n.target_words, n.embedding),
+      word_dropout(n.word_dropout),
       attn(n.hidden, n.hidden, n.hidden, n.hidden),
       rnn(n.embedding + n.layers * n.hidden, n.hidden, {.layers = n.layers, .dropout = n.dropout}),
       out_fc(n.hidden, n.target_words) {}
@@ -68,7 +71,7 @@ Decoder::Steps Seq2SeqDecoderAttn::decode(const Tensor& words, const Tensor& h_p
                                           const Source& source) {
   Tensors s, weights;
   Tensor h = h_prev;
-  for (const Tensor& y_emb : unbind(embedding(words), 0)) {
+  for (const Tensor& y_emb : unbind(word_dropout(embedding(words)), 0)) {
     const Tensor q = transpose(h, 0, 1);                                       // (B, L, H)
     const auto [c, a] = attn.ask(q, source.keys, source.values, source.keep);  // (B, L, H)
     const Tensor x = unsqueeze(cat({y_emb, flatten(c, 1, 2)}, 1), 0);          // (1, B, E + L·H)
@@ -132,11 +135,11 @@ Tensor Seq2Seq::forward(const Tensor& x, const Tensor& y, const Tensor& lengths,
     s.push_back(run.s);
     if (end < steps) {
       NoGrad no_grad;
-      first = argmax(dec->output()(narrow(run.s, 0, end - t - 1, 1)), 2);
+      first = argmax(dec->output(narrow(run.s, 0, end - t - 1, 1)), 2);
     }
     t = end;
   }
-  return dec->output()(cat(s, 0));
+  return dec->output(cat(s, 0));
 }
 
 void Seq2Seq::members(nn::Members& m) {

@@ -10,21 +10,25 @@
 #include <memory>
 
 #include "nn/attention.h"
+#include "nn/dropout.h"
 #include "nn/embedding.h"
 #include "nn/recurrent.h"
 
 namespace labgrad::labs::translation {
 
 struct ModelSizes {
-  std::int64_t source_words, target_words;  // V of the two vocabularies
+  std::int64_t source_words = 0, target_words = 0;  // V of the two vocabularies
   std::int64_t embedding = 64, hidden = 128, layers = 3;
   double dropout = 0.2;  // between the layers
+  double word_dropout =
+      0;  // of embeddings and of what the output layer reads; the tutorial has none
 };
 
 // h_t = GRU(E[x_t], h_{t-1}),  h_0 = 0                                          [translation.1]
 class Seq2SeqEncoder : public nn::Module {
  public:
   nn::Embedding embedding;
+  nn::Dropout word_dropout;
   nn::GRU rnn;
 
   explicit Seq2SeqEncoder(const ModelSizes& sizes);
@@ -73,7 +77,7 @@ struct Source {
 class Decoder : public nn::Module {
  public:
   // Scores of the words from the last layer's states: (..., H) -> (..., V).
-  virtual nn::Linear& output() = 0;
+  virtual Tensor output(const Tensor& s) = 0;
 
   // What of the encoder's output this decoder looks at.
   virtual Source source(const Seq2SeqEncoder::Output& encoded, const Tensor& lengths) = 0;
@@ -92,12 +96,13 @@ class Decoder : public nn::Module {
 class Seq2SeqDecoder : public Decoder {
  public:
   nn::Embedding embedding;
+  nn::Dropout word_dropout;
   nn::GRU rnn;
   nn::Linear out_fc;
 
   explicit Seq2SeqDecoder(const ModelSizes& sizes);
 
-  nn::Linear& output() override { return out_fc; }
+  Tensor output(const Tensor& s) override { return out_fc(word_dropout(s)); }
   Source source(const Seq2SeqEncoder::Output& encoded, const Tensor& lengths) override;
   Steps decode(const Tensor& words, const Tensor& h_prev, const Source& source) override;
 
@@ -111,13 +116,14 @@ class Seq2SeqDecoder : public Decoder {
 class Seq2SeqDecoderAttn : public Decoder {
  public:
   nn::Embedding embedding;
+  nn::Dropout word_dropout;
   MLPAttention attn;
   nn::GRU rnn;
   nn::Linear out_fc;
 
   explicit Seq2SeqDecoderAttn(const ModelSizes& sizes);
 
-  nn::Linear& output() override { return out_fc; }
+  Tensor output(const Tensor& s) override { return out_fc(word_dropout(s)); }
   Source source(const Seq2SeqEncoder::Output& encoded, const Tensor& lengths) override;
   Steps decode(const Tensor& words, const Tensor& h_prev, const Source& source) override;
 

@@ -32,7 +32,7 @@ void shapes(Lab& lab) {
   shape(lab, "h_T, each layer's last state", encoded.h_T, {2, 4, 64});
   const Source source = plain.dec->source(encoded, {});
   const Tensor s = plain.dec->decode(y, source.h_T, source).s;
-  shape(lab, "l of the decoder alone", plain.dec->output()(s), {17, 4, 5893});
+  shape(lab, "l of the decoder alone", plain.dec->output(s), {17, 4, 5893});
   shape(lab, "l of the whole, <sos> left out", plain.forward(x, y), {16, 4, 5893});
 
   lab.equation("translation.4",

@@ -53,8 +53,7 @@ std::vector<Translated> translate_greedily(Seq2Seq& model, const Tensor& x, cons
   for (std::int64_t t = 0; t < longest(x.size(0)) && open > 0; ++t) {
     const Decoder::Steps step = model.dec->decode(word, h, source);
     h = step.h;
-    const Tensor log_p =
-        log_softmax(without_specials(select(model.dec->output()(step.s), 0, 0)), 1);
+    const Tensor log_p = log_softmax(without_specials(select(model.dec->output(step.s), 0, 0)), 1);
     const Extremes likeliest = max(log_p, 1);
     word = unsqueeze(likeliest.indices, 0);
     const std::vector<std::int64_t> words = likeliest.indices.to_vector<std::int64_t>();
@@ -97,7 +96,7 @@ Translated translate_with_beam(Seq2Seq& model, const Tensor& x, std::int64_t wid
         from_values(words, {1, rows}), index_select(h, 1, from_values(parents, {rows})), source);
     h = step.h;
     if (step.weights.defined()) weights.push_back(step.weights);
-    return log_softmax(without_specials(select(model.dec->output()(step.s), 0, 0)), 1);
+    return log_softmax(without_specials(select(model.dec->output(step.s), 0, 0)), 1);
   };
   const Hypothesis best = beam_search(
       advance,

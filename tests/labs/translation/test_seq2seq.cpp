@@ -78,7 +78,7 @@ TEST_CASE("translation: the printed shapes of the tutorial") {
     CHECK(encoded.h_T.shape() == Shape{2, 4, 64});
     const Source source = model.dec->source(encoded, {});
     const Decoder::Steps steps = model.dec->decode(y, source.h_T, source);
-    CHECK(model.dec->output()(steps.s).shape() == Shape{17, 4, 60});
+    CHECK(model.dec->output(steps.s).shape() == Shape{17, 4, 60});
     CHECK(steps.h.shape() == Shape{2, 4, 64});
     if (attention) CHECK(steps.weights.shape() == Shape{17, 4, 2, 17});
     CHECK(model.forward(x, y).shape() == Shape{16, 4, 60});
@@ -156,7 +156,7 @@ TEST_CASE("translation: word by word is the same as all words at once") {
     Tensor h = source.h_T;
     for (std::int64_t t = 0; t < 5; ++t) {
       const Decoder::Steps step = model.dec->decode(narrow(y, 0, t, 1), h, source);
-      CHECK(difference(model.dec->output()(step.s), narrow(all, 0, t, 1),
+      CHECK(difference(model.dec->output(step.s), narrow(all, 0, t, 1),
                        {.rtol = 1e-4, .atol = 1e-5}) == "");
       h = step.h;
     }
@@ -178,7 +178,7 @@ TEST_CASE("translation: p_tf decides step by step, from the generator alone") {
   int own = 0;
   for (std::int64_t t = 0; t < 8; ++t) {
     const Decoder::Steps step = model.dec->decode(word, h, source);
-    const Tensor scores = model.dec->output()(step.s);
+    const Tensor scores = model.dec->output(step.s);
     CHECK(difference(scores, narrow(l, 0, t, 1)) == "");
     h = step.h;
     const bool forced = u[static_cast<std::size_t>(t)] < 0.5F;
