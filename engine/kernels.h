@@ -216,6 +216,18 @@ class Kernels {
                                    const Array& dy, const Array& x, const Array& mean,
                                    const Array& rstd, const Array& w) const = 0;
 
+  // The largest of max((x - μ) r ⊙ w + b, 0) in each window of x (N, C, H, W); windows lie side by
+  // side and don't reach beyond it. A NaN counts as larger than all else.
+  virtual void norm_relu_pool(const Array& y, const Array& x, const Array& mean, const Array& rstd,
+                              const Array& w, const Array& b, Plane window) const = 0;
+  // With g = dy at the place of a window's first largest, if that is above 0 or NaN, and 0 at all
+  // others: db = Σ g, dw = Σ g ⊙ h, and dx as in batch_norm_backward; if not of_batch, where μ and
+  // r are constants, dx = w r g. dx may have data == nullptr: not wanted.
+  virtual void norm_relu_pool_backward(const Array& dx, const Array& dw, const Array& db,
+                                       const Array& dy, const Array& x, const Array& mean,
+                                       const Array& rstd, const Array& w, const Array& b,
+                                       Plane window, bool of_batch) const = 0;
+
   // ---- indices; i64, already checked to lie in 0 .. size-1 ----
   // out[i][j][k] = x[index[i][j][k]][j][k] for dim 0, and so on; out.shape == index.shape.
   virtual void gather(const Array& out, const Array& x, const Array& index, int dim) const = 0;

@@ -11,6 +11,7 @@
 #include "engine/ops/loss.h"
 #include "engine/ops/matmul.h"
 #include "engine/ops/norm.h"
+#include "engine/ops/norm_relu_pool.h"
 #include "engine/ops/pointwise.h"
 #include "engine/ops/pool.h"
 #include "engine/ops/reduce.h"

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "engine/ops/batch_norm.h"
+#include "engine/ops/norm_relu_pool.h"
 
 namespace labgrad::nn {
 
@@ -34,6 +35,16 @@ void BatchNorm2d::members(Members& m) {
 std::string BatchNorm2d::details() const {
   return fmt::format("channels={}, eps={}, momentum={}", running_mean.size(0), options.eps,
                      options.momentum);
+}
+
+Tensor BatchNormReLUMaxPool2d::forward(const Tensor& x) {
+  return batch_norm_relu_max_pool2d(
+      x, running_mean, running_var, weight, bias, window,
+      {.training = training, .momentum = options.momentum, .eps = options.eps});
+}
+
+std::string BatchNormReLUMaxPool2d::details() const {
+  return fmt::format("{}, window={}x{}", BatchNorm2d::details(), window.h, window.w);
 }
 
 }  // namespace labgrad::nn

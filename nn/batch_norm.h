@@ -2,6 +2,7 @@
 // BatchNorm2d: each channel of a batch of images brought to mean 0 and variance 1, then scaled and
 // shifted. Ioffe and Szegedy 2015, Batch Normalization.
 
+#include "engine/kernels.h"
 #include "nn/layer.h"
 
 namespace labgrad::nn {
@@ -30,6 +31,23 @@ class BatchNorm2d : public Layer {
 
   void members(Members& m) override;
   std::string kind() const override { return "BatchNorm2d"; }
+  std::string details() const override;
+};
+
+// The three layers BatchNorm2d, ReLU and MaxPool2d(window) as one, which saves most of their time:
+// it lies in memory. The weights, buffers and names are BatchNorm2d's.
+class BatchNormReLUMaxPool2d : public BatchNorm2d {
+ public:
+  Plane window;
+
+  BatchNormReLUMaxPool2d(std::int64_t channels, Plane window_, BatchNormOptions options_ = {})
+      : BatchNorm2d(channels, options_), window(window_) {}
+
+  // y = max over each window of max(n, 0), n = batch_norm(x) [batch_norm_relu_max_pool2d.1] x (N,
+  // C, H, W) -> y (N, C, H / window.h, W / window.w)
+  Tensor forward(const Tensor& x) override;
+
+  std::string kind() const override { return "BatchNormReLUMaxPool2d"; }
   std::string details() const override;
 };
 

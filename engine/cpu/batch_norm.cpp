@@ -8,9 +8,9 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <type_traits>
 #include <vector>
 
+#include "engine/cpu/channel_groups.h"
 #include "engine/cpu/channels.h"
 #include "engine/cpu/cpu.h"
 #include "engine/cpu/scratch.h"
@@ -34,42 +34,6 @@ struct Rows {
         block(std::max<std::int64_t>(1, block_elements / x[1])) {}
   std::int64_t blocks() const { return divide_up(count, block); }
   std::int64_t size(std::int64_t b) const { return std::min(block, count - b * block); }
-};
-
-// Calls f(c, vectors, width) for each group of channels from c on: four whole vectors, or one with
-// `width` numbers in it.
-template <class T, class F>
-void each_group(std::int64_t channels, F f) {
-  constexpr std::int64_t width = 4 * lanes<T>;
-  std::int64_t c = 0;
-  for (; c + width <= channels; c += width) f(c, std::integral_constant<int, 4>(), lanes<T>);
-  for (; c < channels; c += lanes<T>)
-    f(c, std::integral_constant<int, 1>(), std::min<std::int64_t>(lanes<T>, channels - c));
-}
-
-// V vectors of a row; of the last only `n` numbers if V is 1.
-template <class T, int V>
-struct Group {
-  Vec<T> v[V];
-
-  static Group read(const T* p, std::int64_t n) {
-    Group g;
-    if (V == 1 && n < lanes<T>) {
-      g.v[0] = load_part(p, n);
-    } else {
-#pragma GCC unroll 4
-      for (int i = 0; i < V; ++i) g.v[i] = load(p + i * lanes<T>);
-    }
-    return g;
-  }
-  void write(T* p, std::int64_t n) const {
-    if (V == 1 && n < lanes<T>) {
-      store_part(p, v[0], n);
-    } else {
-#pragma GCC unroll 4
-      for (int i = 0; i < V; ++i) store(p + i * lanes<T>, v[i]);
-    }
-  }
 };
 
 template <class T>

@@ -73,6 +73,13 @@ class Cpu : public Naive {
                            const Array& x, const Array& mean, const Array& rstd,
                            const Array& w) const override;
 
+  // norm_relu_pool.cpp
+  void norm_relu_pool(const Array& y, const Array& x, const Array& mean, const Array& rstd,
+                      const Array& w, const Array& b, Plane window) const override;
+  void norm_relu_pool_backward(const Array& dx, const Array& dw, const Array& db, const Array& dy,
+                               const Array& x, const Array& mean, const Array& rstd, const Array& w,
+                               const Array& b, Plane window, bool of_batch) const override;
+
   // optim.cpp
   void sgd_step(const Array& weight, const Array& grad, const Array& buffer,
                 const SgdStep& s) const override;

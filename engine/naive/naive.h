@@ -62,6 +62,13 @@ class Naive : public Kernels {
                            const Array& x, const Array& mean, const Array& rstd,
                            const Array& w) const override;
 
+  // norm_relu_pool.cpp
+  void norm_relu_pool(const Array& y, const Array& x, const Array& mean, const Array& rstd,
+                      const Array& w, const Array& b, Plane window) const override;
+  void norm_relu_pool_backward(const Array& dx, const Array& dw, const Array& db, const Array& dy,
+                               const Array& x, const Array& mean, const Array& rstd, const Array& w,
+                               const Array& b, Plane window, bool of_batch) const override;
+
   // index.cpp
   void gather(const Array& out, const Array& x, const Array& index, int dim) const override;
   void scatter_add(const Array& out, const Array& index, const Array& src, int dim) const override;

@@ -4,6 +4,7 @@
 
 #include "engine/autograd.h"
 #include "engine/ops/arithmetic.h"
+#include "engine/ops/channel_statistics.h"
 #include "engine/ops/pointwise.h"
 #include "engine/ops/raw.h"
 #include "engine/ops/reduce.h"
@@ -11,17 +12,6 @@
 
 namespace labgrad {
 namespace {
-
-void check_channels(const char* name, const Tensor& p, const Tensor& x, const Caller& caller) {
-  const Shape channels{x.size(1)};
-  if (!p.defined() || (p.shape() == channels && p.dtype() == x.dtype() && p.device() == x.device()))
-    return;
-  fail(std::string("batch_norm: ") + name + " is " + name_of(p.dtype()) + " " + p.shape().str() +
-           " on " + name_of(p.device()) + ", expected " + name_of(x.dtype()) + " " +
-           channels.str() + " on " + name_of(x.device()) + " for an input of shape " +
-           x.shape().str(),
-       caller);
-}
 
 // All dimensions but the channels'.
 Dims over(const Tensor& x) {
@@ -39,22 +29,6 @@ Tensor beside(const Tensor& p, const Tensor& x) {
 
 Tensor packed_if_defined(const Tensor& p) { return p.defined() ? packed(p) : p; }
 Array array_or_none(const Tensor& p) { return p.defined() ? p.array() : Array{}; }
-
-struct Statistics {
-  Tensor mean, variance;
-};
-
-Statistics of_batch(const Tensor& x) {
-  Statistics s{empty({x.size(1)}, x.dtype(), x.device()),
-               empty({x.size(1)}, x.dtype(), x.device())};
-  kernels(x.device()).channel_moments(s.mean.array(), s.variance.array(), x.array());
-  return s;
-}
-
-// running ← (1 - momentum) running + momentum new        [batch_norm.running]
-void move_towards(Tensor running, const Tensor& now, double momentum, double factor) {
-  if (running.defined()) running.mul_(1 - momentum).add_(now, momentum * factor);
-}
 
 // What the gradients are made of, recorded as functions of x: h = (x - μ) r.
 struct Standard {
@@ -101,20 +75,16 @@ Tensors fused_gradients(const Inputs& in, const Tensor& dy, bool dx_needed) {
 // y = h ⊙ w + b,  h = (x - μ) r,  r = 1/√(σ² + eps)
 // dx = w r (dy - mean dy - h mean(dy ⊙ h))        dw = Σ dy ⊙ h        db = Σ dy
 // [batch_norm.grad]
-Tensor normalised(const Tensor& x, const Statistics& s, const Tensor& w, const Tensor& b,
+Tensor normalised(const Tensor& x, const ChannelStatistics& s, const Tensor& w, const Tensor& b,
                   double eps, bool batch) {
-  Tensor r;
-  {
-    NoGrad no_grad;
-    r = rsqrt(s.variance + eps);
-  }
   Tensor y = raw::channels_last(x.shape(), x.dtype(), x.device());
   const Tensor scale = packed_if_defined(w), shift = packed_if_defined(b);
   kernels(x.device())
-      .batch_norm(y.array(), x.array(), s.mean.array(), r.array(), array_or_none(scale),
+      .batch_norm(y.array(), x.array(), s.mean.array(), s.r.array(), array_or_none(scale),
                   array_or_none(shift));
-  const Inputs in{
-      save(x), save(w.defined() ? w : raw::filled(1, {x.size(1)}, x)), save(s.mean), r, eps, batch};
+  const Inputs in{save(x),      save(w.defined() ? w : raw::filled(1, {x.size(1)}, x)),
+                  save(s.mean), s.r,
+                  eps,          batch};
   return differentiable_joint("batch_norm", {y}, {x, w, b},
                               [in, dx_needed = x.requires_grad()](const Tensors& dys) {
                                 return grad_enabled() ? composed_gradients(in, dys[0])
@@ -127,34 +97,9 @@ Tensor normalised(const Tensor& x, const Statistics& s, const Tensor& w, const T
 Tensor batch_norm(const Tensor& x, const Tensor& running_mean, const Tensor& running_var,
                   const Tensor& weight, const Tensor& bias, BatchNormOptions options,
                   Caller caller) {
-  if (x.rank() < 2 || !is_floating(x.dtype()))
-    fail(std::string("batch_norm: needs a floating input (N, C, ...), got ") + name_of(x.dtype()) +
-             " " + x.shape().str(),
-         caller);
-  check_channels("running_mean", running_mean, x, caller);
-  check_channels("running_var", running_var, x, caller);
-  check_channels("weight", weight, x, caller);
-  check_channels("bias", bias, x, caller);
-  if (!options.training) {
-    if (!running_mean.defined() || !running_var.defined())
-      fail("batch_norm: evaluation needs running_mean and running_var", caller);
-    const Statistics running{packed(running_mean), packed(running_var)};
-    return normalised(x, running, weight, bias, options.eps, false);
-  }
-  const std::int64_t channels = x.size(1), m = channels > 0 ? x.numel() / channels : 2;
-  if (m < 2)
-    fail("batch_norm: an input of shape " + x.shape().str() + " has " + std::to_string(m) +
-             " values in a channel, which have no variance; training needs at least two (a larger "
-             "batch), evaluation uses the running statistics",
-         caller);
-  const Statistics s = of_batch(x);
-  {
-    NoGrad no_grad;
-    const double count = static_cast<double>(m);
-    move_towards(running_mean, s.mean, options.momentum, 1);
-    move_towards(running_var, s.variance, options.momentum, count / (count - 1));
-  }
-  return normalised(x, s, weight, bias, options.eps, true);
+  const ChannelStatistics s =
+      channel_statistics("batch_norm", x, running_mean, running_var, weight, bias, options, caller);
+  return normalised(x, s, weight, bias, options.eps, options.training);
 }
 
 }  // namespace labgrad

@@ -59,6 +59,10 @@ Shape pooled_shape(const char* op, const Shape& x, const Pooling& p, bool ceil,
 // The planes made rows: x_(n,c,hw).
 Tensor rows(const Tensor& x) { return flatten(x, 2, 3); }
 
+Pooling pooling(Plane kernel, const MaxPool2dOptions& o) {
+  return {kernel, o.stride.value_or(kernel), o.padding, o.dilation};
+}
+
 Pooling pooling(Plane kernel, const AvgPool2dOptions& o) {
   return {kernel, o.stride.value_or(kernel), o.padding, 1};
 }
@@ -76,13 +80,18 @@ Tensor means_along(const Tensor& x, int dim, std::int64_t count) {
 
 }  // namespace
 
+Shape max_pool2d_shape(const char* op, const Tensor& x, Plane kernel,
+                       const MaxPool2dOptions& options, const Caller& caller) {
+  check_images(op, x.shape(), x.dtype(), caller);
+  return pooled_shape(op, x.shape(), pooling(kernel, options), options.ceil_mode, caller);
+}
+
 // y = x_k, k the place of the window's largest        dx_k += dy        [max_pool2d.grad]
 Extremes max_pool2d_with_indices(const Tensor& x, Plane kernel, const MaxPool2dOptions& options,
                                  Caller caller) {
   const char* op = "max_pool2d";
-  check_images(op, x.shape(), x.dtype(), caller);
-  const Pooling p{kernel, options.stride.value_or(kernel), options.padding, options.dilation};
-  const Shape shape = pooled_shape(op, x.shape(), p, options.ceil_mode, caller);
+  const Shape shape = max_pool2d_shape(op, x, kernel, options, caller);
+  const Pooling p = pooling(kernel, options);
   Tensor y = raw::channels_last(shape, x.dtype(), x.device());
   Tensor k = raw::channels_last(shape, i64, x.device());
   kernels(x.device()).max_pool2d(y.array(), k.array(), x.array(), p);

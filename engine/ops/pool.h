@@ -29,6 +29,9 @@ struct AvgPool2dOptions {
 // Errors: rank or dtype; sizes below 1; padding above half the kernel; a window without elements.
 Tensor max_pool2d(const Tensor& x, Plane kernel, const MaxPool2dOptions& options = {},
                   Caller caller = Caller::here());
+// The shape of the result, for an op that pools by the way. Errors: those above, in the name of op.
+Shape max_pool2d_shape(const char* op, const Tensor& x, Plane kernel,
+                       const MaxPool2dOptions& options, const Caller& caller);
 // The same, with each one's place h W + w in its plane.
 Extremes max_pool2d_with_indices(const Tensor& x, Plane kernel,
                                  const MaxPool2dOptions& options = {},

@@ -3,6 +3,7 @@
 #include "engine/create.h"
 #include "engine/ops/batch_norm.h"
 #include "engine/ops/conv.h"
+#include "engine/ops/norm_relu_pool.h"
 #include "engine/ops/pool.h"
 #include "engine/ops/resize.h"
 #include "engine/samples/rows.h"
@@ -192,8 +193,50 @@ Rows batch_norm_rows() {
   };
 }
 
+Rows norm_relu_pool_rows() {
+  // Biases of both signs, so that of some windows all are below 0.
+  const auto inputs = [](const Shape& x, bool large = false) {
+    const Shape channels{x[1]};
+    return SampleCase{{{x, distinct}, {channels, nonzero}, {channels, real}}, large};
+  };
+  const auto evaluated = [](const Tensors& x) {
+    const TensorOptions like{.dtype = x[0].dtype(), .device = x[0].device()};
+    const Shape channels{x[0].size(1)};
+    return batch_norm_relu_max_pool2d(x[0], full(channels, 0.25, like), full(channels, 1.5, like),
+                                      x[1], x[2], 2);
+  };
+  return {
+      {.op = "batch_norm_relu_max_pool2d",
+       .arguments = "2, training",
+       .f =
+           [](const Tensors& x) {
+             return batch_norm_relu_max_pool2d(x[0], {}, {}, x[1], x[2], 2, {.training = true});
+           },
+       .cases = {inputs({2, 3, 3, 5}), inputs({3, 1, 2, 2}), inputs({2, 0, 2, 2}),
+                 inputs({3, 35, 21, 33}, true)},
+       .f32_error = 5e-6,
+       .rounds_by_layout = true},
+      {.op = "batch_norm_relu_max_pool2d",
+       .arguments = "(1, 3), training, no weight, eps=1e-3",
+       .f =
+           [](const Tensors& x) {
+             return batch_norm_relu_max_pool2d(x[0], {}, {}, {}, {}, {1, 3},
+                                               {.training = true, .eps = 1e-3});
+           },
+       .cases = shapes({{2, 2, 3, 7}}, distinct),
+       .f32_error = 5e-6,
+       .rounds_by_layout = true},
+      {.op = "batch_norm_relu_max_pool2d",
+       .arguments = "2",
+       .f = evaluated,
+       .cases = {inputs({2, 3, 4, 3}), inputs({0, 2, 2, 2})},
+       .f32_error = 5e-6,
+       .rounds_by_layout = true},
+  };
+}
+
 }  // namespace
 
-Rows image_rows() { return conv_rows() + pool_rows() + batch_norm_rows(); }
+Rows image_rows() { return conv_rows() + pool_rows() + batch_norm_rows() + norm_relu_pool_rows(); }
 
 }  // namespace labgrad::samples

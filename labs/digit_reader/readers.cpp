@@ -4,10 +4,8 @@
 
 #include "data/strips.h"
 #include "engine/ops.h"
-#include "nn/activation.h"
 #include "nn/batch_norm.h"
 #include "nn/conv.h"
-#include "nn/pool.h"
 
 namespace labgrad::labs::digit_reader {
 namespace {
@@ -15,8 +13,8 @@ namespace {
 constexpr std::int64_t symbols = data::symbol::count;
 
 nn::Sequential conv_block(std::int64_t in, std::int64_t out) {
-  return nn::Sequential{nn::Conv2d(in, out, 3, {.padding = 1, .bias = false}), nn::BatchNorm2d(out),
-                        nn::ReLU(), nn::MaxPool2d(2)};
+  return nn::Sequential{nn::Conv2d(in, out, 3, {.padding = 1, .bias = false}),
+                        nn::BatchNormReLUMaxPool2d(out, 2)};
 }
 
 }  // namespace

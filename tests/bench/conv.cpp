@@ -53,21 +53,54 @@ void convolutions(Bench& bench, const Layer& l, int number) {
 void block(Bench& bench, const Layer& l, int number) {
   const std::string name = fmt::format("block.{} {}x{}x{}->{}", number, l.h, l.w, l.in, l.out);
   if (!bench.wants(name + " fwd+bwd") && !bench.wants(name + " fwd")) return;
+  // What must move at least, with x, y and z the bytes of the input, of the convolution's result
+  // and of the block's: forward x, y for the statistics, y and z, and y written by the convolution.
+  // Backward reads y and dz for the sums, y and dz for dy, which it writes; the weight gradient
+  // reads x and dy, and the input gradient dy, and writes dx.
+  const double x_bytes = 4.0 * double(batch * l.in * l.h * l.w);
+  const double y_bytes = 4.0 * double(batch * l.out * l.h * l.w), z_bytes = y_bytes / 4;
+  const double flops = 2.0 * 9 * double(l.in) * y_bytes / 4;
+  const double input_gradient = number > 1 ? 1 : 0;
+  const Work fwd{flops, x_bytes + 3 * y_bytes + z_bytes};
+  const Work both{(2 + input_gradient) * flops, fwd.bytes + 4 * y_bytes + 2 * z_bytes + x_bytes +
+                                                    input_gradient * (y_bytes + x_bytes)};
   nn::Conv2d conv(l.in, l.out, 3, {.padding = 1, .bias = false});
-  nn::BatchNorm2d norm(l.out);
+  nn::BatchNormReLUMaxPool2d rest(l.out, 2);
   Tensor x = images({batch, l.in, l.h, l.w});
   if (number > 1) x.requires_grad_();
-  auto f = [&] { return max_pool2d(relu(norm(conv(x))), 2); };
-  bench.row(name + " fwd", {}, [&] {
+  auto f = [&] { return rest(conv(x)); };
+  bench.row(name + " fwd", fwd, [&] {
     const NoGrad guard;
     f();
   });
   const Tensor dy = images(f().shape());
-  bench.row(name + " fwd+bwd", {}, [&] {
+  bench.row(name + " fwd+bwd", both, [&] {
     f().backward(dy);
     x.zero_grad();
     conv.zero_grad();
-    norm.zero_grad();
+    rest.zero_grad();
+  });
+}
+
+// The part of a block that is not arithmetic, alone.
+void norm_relu_pool(Bench& bench, const Layer& l, int number) {
+  const std::string name = fmt::format("norm_relu_pool.{} {}x{}x{}", number, l.h, l.w, l.out);
+  if (!bench.wants(name + " forward") && !bench.wants(name + " backward") &&
+      !bench.wants(name + " evaluating"))
+    return;
+  nn::BatchNormReLUMaxPool2d f(l.out, 2);
+  const Tensor x = images({batch, l.out, l.h, l.w}).requires_grad_();
+  const double x_bytes = 4.0 * double(x.numel()), y_bytes = x_bytes / 4;
+  {
+    const NoGrad guard;
+    bench.row(name + " forward", {0, 2 * x_bytes + y_bytes}, [&] { f(x); });
+    f.eval();
+    bench.row(name + " evaluating", {0, x_bytes + y_bytes}, [&] { f(x); });
+    f.train();
+  }
+  const Tensor y = f(x), dy = images(y.shape());
+  bench.row(name + " backward", {0, 3 * x_bytes + 2 * y_bytes}, [&] {
+    grad({y}, {x, f.weight, f.bias}, {dy}, {.retain_graph = true});
   });
 }
 
@@ -76,6 +109,8 @@ void block(Bench& bench, const Layer& l, int number) {
 void bench_conv(Bench& bench) {
   int number = 0;
   for (const Layer& l : reader) convolutions(bench, l, ++number);
+  number = 0;
+  for (const Layer& l : reader) norm_relu_pool(bench, l, ++number);
   number = 0;
   for (const Layer& l : reader) block(bench, l, ++number);
 }

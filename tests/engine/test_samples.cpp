@@ -241,9 +241,14 @@ TEST_CASE("every op: what an input gets does not depend on which others ask") {
 }
 
 TEST_CASE("every op: an undefined input is an error") {
-  const std::pair<std::string, std::size_t> optional[] = {{"linear", 2},     {"layer_norm", 1},
-                                                          {"layer_norm", 2}, {"conv2d", 2},
-                                                          {"batch_norm", 1}, {"batch_norm", 2}};
+  const std::pair<std::string, std::size_t> optional[] = {{"linear", 2},
+                                                          {"layer_norm", 1},
+                                                          {"layer_norm", 2},
+                                                          {"conv2d", 2},
+                                                          {"batch_norm", 1},
+                                                          {"batch_norm", 2},
+                                                          {"batch_norm_relu_max_pool2d", 1},
+                                                          {"batch_norm_relu_max_pool2d", 2}};
   for (const OpSample& row : op_samples()) {
     INFO(row.label());
     for (std::size_t i = 0; i < row.cases[0].inputs.size(); ++i) {

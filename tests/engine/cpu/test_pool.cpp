@@ -150,6 +150,60 @@ TEST_CASE("batch norm: channels of every number, layouts, blocks of rows, thread
   set_num_threads(before);
 }
 
+TEST_CASE("batch norm, ReLU and pool in one: windows, layouts, threads [threads]") {
+  Generator random(4);
+  const int before = num_threads();
+  const std::vector<std::pair<Shape, Plane>> cases{
+      {{2, 3, 4, 6}, 2},        {{3, 16, 5, 7}, 2},  {{1, 33, 7, 5}, {3, 1}},
+      {{4, 64, 9, 21}, 2},      {{5, 100, 2, 3}, 2}, {{12, 32, 28, 60}, 2},
+      {{2, 130, 3, 9}, {1, 4}}, {{0, 3, 2, 2}, 2},   {{2, 0, 2, 2}, 2}};
+  for (const auto& one : cases)
+    for (DType dtype : {f32, f64})
+      for (int threads : {1, 3}) {
+        set_num_threads(threads);
+        const Shape shape = one.first;  // clang 14 captures no bindings in INFO
+        const Plane window = one.second;
+        INFO(shape.str());
+        const Shape channels{shape[1]};
+        const Shape pooled{shape[0], shape[1], shape[2] / window.h, shape[3] / window.w};
+        const double close = dtype == f32 ? 2e-5 : 1e-11;
+        Buffer x(dtype, shape, some_layout(random, 4, true));
+        Buffer dy(dtype, pooled, some_layout(random, 4, true));
+        Buffer y(dtype, pooled, some_layout(random, 4, false)), y2(dtype, pooled);
+        Buffer dx(dtype, shape, some_layout(random, 4, false)), dx2(dtype, shape);
+        Buffer mean(dtype, channels), r(dtype, channels), w(dtype, channels), b(dtype, channels);
+        Buffer dw(dtype, channels), dw2(dtype, channels), db(dtype, channels), db2(dtype, channels);
+        // Small whole numbers: many ties, many zeros, and z is exact.
+        fill_whole(random, x.array, -3, 3);
+        fill_normal(random, dy.array);
+        fill_whole(random, mean.array, -1, 1);
+        fill_whole(random, r.array, 1, 2);
+        fill_whole(random, w.array, -2, 2);
+        fill_whole(random, b.array, -2, 2);
+        fast().norm_relu_pool(y.array, x.array, mean.array, r.array, w.array, b.array, window);
+        specified().norm_relu_pool(y2.array, x.array, mean.array, r.array, w.array, b.array,
+                                   window);
+        CHECK(difference(y.array, y2.array, 0, 0) == "");
+        const double sums =
+            close * double(pooled.numel() / std::max<std::int64_t>(1, shape[1]) + 1);
+        for (bool of_batch : {true, false}) {
+          fast().norm_relu_pool_backward(dx.array, dw.array, db.array, dy.array, x.array,
+                                         mean.array, r.array, w.array, b.array, window, of_batch);
+          specified().norm_relu_pool_backward(dx2.array, dw2.array, db2.array, dy.array, x.array,
+                                              mean.array, r.array, w.array, b.array, window,
+                                              of_batch);
+          CHECK(difference(dw.array, dw2.array, sums, close) == "");
+          CHECK(difference(db.array, db2.array, sums, close) == "");
+          CHECK(difference(dx.array, dx2.array, 20 * close, close) == "");
+        }
+        fast().norm_relu_pool_backward({}, dw.array, db.array, dy.array, x.array, mean.array,
+                                       r.array, w.array, b.array, window, true);
+        CHECK(difference(dw.array, dw2.array, sums, close) == "");
+        CHECK((y.intact() && dx.intact()));
+      }
+  set_num_threads(before);
+}
+
 TEST_CASE("batch norm: a mean far from 0 leaves the variance its digits, in f32") {
   Generator random(3);
   Buffer x(f32, {64, 20, 9, 9}, {.order = {0, 2, 3, 1}}), mean(f32, {20}), variance(f32, {20});
