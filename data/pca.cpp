@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 
@@ -17,39 +18,23 @@ using Matrix = std::vector<Row>;
 
 constexpr int max_sweeps = 60;
 
+// In eight partial sums: they need not wait for each other, and round less than one.
 double dot(const Row& a, const Row& b) {
-  return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
+  std::array<double, 8> sums{};
+  std::size_t i = 0;
+  for (; i + 8 <= a.size(); i += 8)
+    for (std::size_t j = 0; j < 8; ++j) sums[j] += a[i + j] * b[i + j];
+  for (; i < a.size(); ++i) sums[0] += a[i] * b[i];
+  return std::accumulate(sums.begin(), sums.end(), 0.0);
 }
 
-// The sum of squares on the diagonal and above it.
-struct Sizes {
-  double diagonal = 0, above = 0;
-};
-Sizes sizes(const Matrix& a) {
-  Sizes s;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    s.diagonal += a[i][i] * a[i][i];
-    for (std::size_t j = i + 1; j < a.size(); ++j) s.above += a[i][j] * a[i][j];
+// Rows p and q of V turned in their plane by (c, s): p' = c p - s q, q' = s p + c q.
+void turn(Row& p, Row& q, double c, double s) {
+  for (std::size_t i = 0; i < p.size(); ++i) {
+    const double before = p[i];
+    p[i] = c * before - s * q[i];
+    q[i] = s * before + c * q[i];
   }
-  return s;
-}
-
-// The rotation (c, s) in the plane (p, q) that makes a[p][q] zero: with θ = (a_qq - a_pp) / 2a_pq,
-// t = tan φ is the smaller root of t² + 2θt - 1 = 0.
-void rotate(Matrix& a, Matrix& vectors, std::size_t p, std::size_t q) {
-  if (a[p][q] == 0) return;
-  const double theta = (a[q][q] - a[p][p]) / (2 * a[p][q]);
-  const double t = (theta < 0 ? -1.0 : 1.0) / (std::abs(theta) + std::hypot(theta, 1.0));
-  const double c = 1 / std::hypot(t, 1.0), s = t * c;
-  const auto turn = [&](double& x, double& y) {
-    const double before = x;
-    x = c * before - s * y;
-    y = s * before + c * y;
-  };
-  for (std::size_t i = 0; i < a.size(); ++i) turn(a[p][i], a[q][i]);
-  for (Row& row : a) turn(row[p], row[q]);
-  a[p][q] = a[q][p] = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) turn(vectors[p][i], vectors[q][i]);
 }
 
 // The first entry that is as large as the largest, up to rounding, becomes positive.
@@ -74,11 +59,12 @@ Row flat(const Matrix& rows) {
   return all;
 }
 
-// All products of two rows, divided by `by`.
+// The products of any two rows, divided by `by`; only the upper half of the matrix is filled.
 Row gram(const Matrix& rows, double by) {
-  Row products;
-  for (const Row& a : rows)
-    for (const Row& b : rows) products.push_back(dot(a, b) / by);
+  Row products(rows.size() * rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    for (std::size_t j = i; j < rows.size(); ++j)
+      products[i * rows.size() + j] = dot(rows[i], rows[j]) / by;
   return products;
 }
 
@@ -96,26 +82,48 @@ EigenPairs symmetric_eigen(std::span<const double> matrix, std::int64_t n) {
     fail(fmt::format("symmetric_eigen: {} numbers for a matrix of {} x {}", matrix.size(), n, n));
   check_finite("symmetric_eigen", matrix);
   const auto size = static_cast<std::size_t>(n);
-  Matrix a(size, Row(size)), vectors(size, Row(size));
+  // Turned is not A but V and VA, both by rows, so that everything runs along memory; an entry of
+  // VAVᵀ, which becomes diagonal, is the product of a row of VA and one of V.
+  Matrix va(size, Row(size)), v(size, Row(size));
+  double norm = 0;
   for (std::size_t i = 0; i < size; ++i) {
-    vectors[i][i] = 1;
-    for (std::size_t j = i; j < size; ++j) a[i][j] = a[j][i] = matrix[i * size + j];
+    v[i][i] = 1;
+    for (std::size_t j = 0; j < size; ++j) {
+      va[i][j] = matrix[std::min(i, j) * size + std::max(i, j)];
+      norm += va[i][j] * va[i][j];
+    }
   }
-  for (int sweep = 0; sweep < max_sweeps; ++sweep) {
-    const Sizes s = sizes(a);
-    if (s.above <= 1e-32 * s.diagonal || s.above == 0) break;
+  // What rounding leaves of a zero.
+  const double negligible = 1e-15 * std::sqrt(norm * static_cast<double>(n));
+  Row diagonal(size);
+  for (int sweep = 0, turned = 1; turned != 0 && sweep < max_sweeps; ++sweep) {
+    turned = 0;
+    for (std::size_t i = 0; i < size; ++i) diagonal[i] = dot(va[i], v[i]);
     for (std::size_t p = 0; p < size; ++p)
-      for (std::size_t q = p + 1; q < size; ++q) rotate(a, vectors, p, q);
+      for (std::size_t q = p + 1; q < size; ++q) {
+        const double a_pq = dot(va[p], v[q]);
+        if (std::abs(a_pq) <= negligible) continue;
+        // The angle φ that makes a_pq zero: with θ = (a_qq - a_pp) / 2a_pq, t = tan φ is the
+        // smaller root of t² + 2θt - 1 = 0.
+        const double theta = (diagonal[q] - diagonal[p]) / (2 * a_pq);
+        const double t = (theta < 0 ? -1.0 : 1.0) / (std::abs(theta) + std::hypot(theta, 1.0));
+        const double c = 1 / std::hypot(t, 1.0), s = t * c;
+        turn(va[p], va[q], c, s);
+        turn(v[p], v[q], c, s);
+        diagonal[p] -= t * a_pq;
+        diagonal[q] += t * a_pq;
+        ++turned;
+      }
   }
   std::vector<std::size_t> order(size);
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t i, std::size_t j) { return a[i][i] > a[j][j]; });
+                   [&](std::size_t i, std::size_t j) { return diagonal[i] > diagonal[j]; });
   EigenPairs result;
   for (const std::size_t i : order) {
-    fix_sign(vectors[i]);
-    result.values.push_back(a[i][i]);
-    result.vectors.push_back(vectors[i]);
+    fix_sign(v[i]);
+    result.values.push_back(diagonal[i]);
+    result.vectors.push_back(v[i]);
   }
   return result;
 }
