@@ -12,9 +12,9 @@ namespace labgrad::data {
 
 // Counts from which BLEU-4 is computed; over one sentence or, added up, over a corpus.
 //
-//   p_n  = matches_n / totals_n, an n-gram matching at most as often as it occurs in one reference
-//   BP   = 1 if the translations are longer than the references, else exp(1 - r/c)
-//   BLEU = BP exp( (ln p_1 + ln p_2 + ln p_3 + ln p_4) / 4 )
+//   [bleu.1] p_n  = matches_n / totals_n, an n-gram matching at most as often as in one reference
+//   [bleu.2] BP   = 1 if the translations are longer than the references, else exp(1 - r/c)
+//   [bleu.3] BLEU = BP exp( (ln p_1 + ln p_2 + ln p_3 + ln p_4) / 4 )
 //
 // Without smoothing, as NLTK's default: no unigram matches, or no word at all: 0. An order n in
 // which nothing matches (a sentence of three words has no 4-gram) has p_n = 2.2e-308, the smallest

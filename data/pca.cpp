@@ -103,8 +103,8 @@ EigenPairs symmetric_eigen(std::span<const double> matrix, std::int64_t n) {
       for (std::size_t q = p + 1; q < size; ++q) {
         const double a_pq = dot(va[p], v[q]);
         if (std::abs(a_pq) <= negligible) continue;
-        // The angle φ that makes a_pq zero: with θ = (a_qq - a_pp) / 2a_pq, t = tan φ is the
-        // smaller root of t² + 2θt - 1 = 0.
+        // [jacobi.1] The angle φ that makes a_pq zero: with θ = (a_qq - a_pp) / 2a_pq, t = tan φ is
+        // the smaller root of t² + 2θt - 1 = 0.
         const double theta = (diagonal[q] - diagonal[p]) / (2 * a_pq);
         const double t = (theta < 0 ? -1.0 : 1.0) / (std::abs(theta) + std::hypot(theta, 1.0));
         const double c = 1 / std::hypot(t, 1.0), s = t * c;
@@ -146,8 +146,9 @@ Pca pca(const Tensor& points, std::int64_t k) {
     for (std::size_t j = 0; j < mean.size(); ++j) x.back()[j] -= mean[j];
   }
 
-  // The covariance XᵀX / (N-1) is D x D; with few points the N x N matrix XXᵀ / (N-1), which has
-  // the same eigenvalues apart from zeros, is smaller: if XXᵀu = λu then XᵀX(Xᵀu) = λ(Xᵀu).
+  // [pca.1] The covariance XᵀX / (N-1) is D x D; with few points the N x N matrix XXᵀ / (N-1),
+  // which has the same eigenvalues apart from zeros, is smaller: if XXᵀu = λu then XᵀX(Xᵀu) =
+  // λ(Xᵀu).
   const double by = static_cast<double>(N - 1);
   const bool few = N < D;
   const Matrix columns = transposed(x);
