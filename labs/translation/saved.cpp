@@ -45,7 +45,7 @@ void save_model(const std::filesystem::path& path, Seq2Seq& model, const std::st
                     {"target_words", lines_of(target)}});
 }
 
-Saved load_model(const std::filesystem::path& path) {
+SavedModel load_model(const std::filesystem::path& path) {
   const Safetensors file = load_safetensors(path);
   const auto text = [&](const std::string& key) -> const std::string& {
     const auto found = std::find_if(file.metadata.begin(), file.metadata.end(),
@@ -56,12 +56,12 @@ Saved load_model(const std::filesystem::path& path) {
     return found->second;
   };
   const Json config = Json::parse(text("translation"));
-  Saved saved{.data = config.at("data").as_string(),
-              .attention = config.at("attention").as_bool(),
-              .sizes = {},
-              .source = vocabulary_of(text("source_words")),
-              .target = vocabulary_of(text("target_words")),
-              .model = nullptr};
+  SavedModel saved{.data = config.at("data").as_string(),
+                   .attention = config.at("attention").as_bool(),
+                   .sizes = {},
+                   .source = vocabulary_of(text("source_words")),
+                   .target = vocabulary_of(text("target_words")),
+                   .model = nullptr};
   saved.sizes = {.source_words = saved.source.size(),
                  .target_words = saved.target.size(),
                  .embedding = config.at("embedding").as_int(),

@@ -10,7 +10,7 @@
 
 namespace labgrad::labs::translation {
 
-struct Saved {
+struct SavedModel {
   std::string data;  // what it was trained on
   bool attention;
   ModelSizes sizes;
@@ -23,6 +23,6 @@ void save_model(const std::filesystem::path& path, Seq2Seq& model, const std::st
                 const ModelSizes& sizes, bool attention, const data::Vocabulary& source,
                 const data::Vocabulary& target);
 // Throws MissingFile if there is none, Error if it is no such file.
-Saved load_model(const std::filesystem::path& path);
+SavedModel load_model(const std::filesystem::path& path);
 
 }  // namespace labgrad::labs::translation

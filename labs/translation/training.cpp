@@ -31,19 +31,19 @@ Recipe own_recipe(Lab& lab, const Task& task) {
             .embedding = 128,
             .hidden = 256,
             .layers = 1,
+            .dropout = 0,
+            .word_dropout = 0.3,
             .lr = 2e-3,
             .cosine = lab.options().given("epochs"),
             .epochs = lab.epochs(10, 10, 40),
             .batch = lab.batch(128, 128, 128),
             .until_it_stops = !lab.options().given("epochs")};
   return {.name = "own",
-          .embedding = 64,
-          .hidden = 64,
           .layers = 1,
           .dropout = 0,
           .lr = 4e-3,
           .cosine = true,
-          .epochs = lab.epochs(1, 4, 12),
+          .epochs = lab.epochs(1, 5, 12),
           .batch = lab.batch(64, 64, 64)};
 }
 

@@ -49,7 +49,7 @@ void saved_is_the_same(Lab& lab, const Task& data) {
     const std::filesystem::path path = lab.out_dir() / "again.safetensors";
     save_model(path, *t.model, data.name, t.sizes, kind == Kind::attention, data.source,
                data.target);
-    const Saved again = load_model(path);
+    const SavedModel again = load_model(path);
     std::filesystem::remove(path);
     const std::vector<Translated> fresh = translate_all(*again.model, data.test.ids, 20);
     std::int64_t same = 0;
@@ -84,7 +84,7 @@ void translate_one(Lab& lab) {
       lab.options().text_or("model", (lab.out_dir() / "attention.safetensors").string());
   if (!std::filesystem::exists(path))
     throw MissingFile(path, "train a model first, by running this program without --translate");
-  Saved saved = load_model(path);
+  SavedModel saved = load_model(path);
   const data::Sentence words =
       data::tokenize(lab.options().text("translate"), data::Language::german);
   if (words.empty()) throw UsageError("--translate: there is no word in the sentence");
