@@ -170,6 +170,13 @@ class Kernels {
   // dx = y ⊙ (dy - Σ dy ⊙ y), or with log: dx = dy - e^y Σ dy.
   virtual void softmax_backward(const Array& dx, const Array& y, const Array& dy, int dim,
                                 bool log) const = 0;
+  // z = log Σ e^x along dim, where z has size 1. A row of nothing but -inf gives -inf, one with inf
+  // and no NaN gives inf.
+  virtual void log_sum_exp(const Array& z, const Array& x, int dim) const = 0;
+  // dx = s (e^(x - z) - [at its own place along dim == target]); z = log_sum_exp(x), target (i64,
+  // in 0 .. size-1) and s have size 1 at dim. Zeros where s is 0, whatever x is.
+  virtual void cross_entropy_backward(const Array& dx, const Array& x, const Array& z,
+                                      const Array& target, const Array& s, int dim) const = 0;
   // Over the last dim of x: mean μ, r = 1/sqrt(σ² + eps) with σ² divided by the count,
   // y = (x - μ) r ⊙ w + b. mean and rstd have x's rank with size 1 last; w and b have shape
   // (width), or data == nullptr for 1 and 0.
@@ -227,6 +234,21 @@ class Kernels {
                                        const Array& dy, const Array& x, const Array& mean,
                                        const Array& rstd, const Array& w, const Array& b,
                                        Plane window, bool of_batch) const = 0;
+
+  // ---- recurrence: rows of dense elements (last stride 1); floating dtypes ----
+  // One step of a GRU. xs and u (B, 3H) are the shares of the input and of the state h (B, H) in
+  // the gates r, z, n; the vector b (3H) is added to u, or has data == nullptr for 0:
+  //   r = σ(xs_r + u_r),  z = σ(xs_z + u_z),  n = tanh(xs_n + r ⊙ u_n),  y = (1 - z) ⊙ n + z ⊙ h.
+  // gates (B, 4H) gets r, z, n and u_n; data == nullptr: not wanted. Where real (B) of bool is
+  // false, y = h, with gates r = n = u_n = 0 and z = 1; data == nullptr: true everywhere.
+  virtual void gru_step(const Array& y, const Array& gates, const Array& xs, const Array& u,
+                        const Array& b, const Array& h, const Array& real) const = 0;
+  // With g = dy + dh, the gradient of y:
+  //   d_n = g ⊙ (1 - z) ⊙ (1 - n²),  d_z = g ⊙ (h - n) ⊙ z ⊙ (1 - z),
+  //   d_r = d_n ⊙ u_n ⊙ r ⊙ (1 - r).
+  // dxs gets d_r, d_z, d_n, du gets d_r, d_z, d_n ⊙ r, and dh becomes g ⊙ z.
+  virtual void gru_step_backward(const Array& dxs, const Array& du, const Array& dh,
+                                 const Array& dy, const Array& gates, const Array& h) const = 0;
 
   // ---- indices; i64, already checked to lie in 0 .. size-1 ----
   // out[i][j][k] = x[index[i][j][k]][j][k] for dim 0, and so on; out.shape == index.shape.

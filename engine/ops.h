@@ -14,6 +14,7 @@
 #include "engine/ops/norm_relu_pool.h"
 #include "engine/ops/pointwise.h"
 #include "engine/ops/pool.h"
+#include "engine/ops/recurrent.h"
 #include "engine/ops/reduce.h"
 #include "engine/ops/resize.h"
 #include "engine/ops/select.h"

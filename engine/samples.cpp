@@ -147,7 +147,7 @@ const std::vector<OpSample>& op_samples() {
   using namespace samples;
   static const Rows all = arithmetic_rows() + pointwise_rows() + reduction_rows() +
                           normalising_rows() + shape_rows() + product_rows() + indexing_rows() +
-                          image_rows();
+                          image_rows() + recurrent_rows();
   return all;
 }
 

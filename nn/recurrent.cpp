@@ -32,27 +32,32 @@ std::string Recurrent::details() const {
                      options.layers, options.bidirectional);
 }
 
-// One layer in one direction. x (T, B, ·); real[t] (B, 1) tells whose step t counts, or is empty.
-Recurrent::Run Recurrent::run(const Tensor& x, LstmState state, const GateWeights& w, bool reverse,
-                              const Tensors& real) {
-  const Tensors xs = unbind(w.input(x), 0);  // one product for all steps
-  const std::size_t T = xs.size();
-  Run result;
-  result.outputs.resize(T);
-  for (std::size_t i = 0; i < T; ++i) {
-    const std::size_t t = reverse ? T - 1 - i : i;
-    LstmState next = step(xs[t], state, w);
-    if (real.empty()) {
-      result.outputs[t] = next.h;
-    } else {
-      result.outputs[t] = where(real[t], next.h, 0);
-      next.h = where(real[t], next.h, state.h);
-      if (has_cell()) next.c = where(real[t], next.c, state.c);
+// One layer in one direction, x (T, B, ·).
+Recurrent::Run Recurrent::run(const Tensor& x, const LstmState& first, const GateWeights& w,
+                              bool reverse, const Tensor& real) {
+  const Tensor shares = w.input(x);  // one product for all steps
+  const std::int64_t T = x.size(0);
+  auto shown = [&](const Tensor& h) {
+    return real.defined() ? where(unsqueeze(real, 2), h, 0) : h;
+  };
+  if (const Tensor h = states(shares, first.h, w, {real, reverse}); h.defined())
+    return {shown(h), {select(h, 0, reverse ? 0 : T - 1), {}}};
+  const Tensors xs = unbind(shares, 0);
+  Tensors hs(xs.size());
+  LstmState state = first;
+  for (std::int64_t i = 0; i < T; ++i) {
+    const std::int64_t t = reverse ? T - 1 - i : i;
+    const auto at = static_cast<std::size_t>(t);
+    LstmState next = step(xs[at], state, w);
+    if (real.defined()) {
+      const Tensor counts = unsqueeze(select(real, 0, t), 1);
+      next.h = where(counts, next.h, state.h);
+      if (has_cell()) next.c = where(counts, next.c, state.c);
     }
+    hs[at] = next.h;
     state = next;
   }
-  result.last = state;
-  return result;
+  return {shown(stack(hs, 0)), state};
 }
 
 SequenceOutput Recurrent::forward(const Tensor& x, const SequenceInput& input) {
@@ -76,15 +81,14 @@ SequenceOutput Recurrent::forward(const Tensor& x, const SequenceInput& input) {
   const Tensors h0 = unbind(first_states(input.h0, "h0"), 0);
   const Tensors c0 = has_cell() ? unbind(first_states(input.c0, "c0"), 0) : Tensors();
 
-  Tensors real;
+  Tensor real;
   if (input.lengths.defined()) {
     const std::vector<std::int64_t> lengths = input.lengths.to_vector<std::int64_t>();
     if (input.lengths.shape() != Shape{B} ||
         std::any_of(lengths.begin(), lengths.end(), [&](auto n) { return n < 1 || n > T; }))
       fail(fmt::format("{}: lengths must be {} numbers from 1 to {}, got {}", name, B, T,
                        input.lengths.str()));
-    const Tensor n = unsqueeze(input.lengths, 1);
-    for (std::int64_t t = 0; t < T; ++t) real.push_back(n > t);
+    real = unsqueeze(arange(0, T, {.device = x.device()}), 1) < input.lengths;
   }
 
   Tensors last_h, last_c;
@@ -93,7 +97,7 @@ SequenceOutput Recurrent::forward(const Tensor& x, const SequenceInput& input) {
     for (std::int64_t d = 0; d < D; ++d) {
       const auto i = static_cast<std::size_t>(layer * D + d);
       const Run r = run(h, {h0[i], has_cell() ? c0[i] : Tensor()}, weights[i], d == 1, real);
-      sides.push_back(stack(r.outputs, 0));
+      sides.push_back(r.outputs);
       last_h.push_back(r.last.h);
       if (has_cell()) last_c.push_back(r.last.c);
     }

@@ -7,6 +7,7 @@
 // layer · D + direction. The parameters have PyTorch's names, "weight_ih_l0",
 // "weight_ih_l0_reverse", and its draws.
 
+#include "engine/ops/recurrent.h"
 #include "nn/recurrent_cells.h"
 
 namespace labgrad::nn {
@@ -52,14 +53,20 @@ class Recurrent : public Module {
   // One step; state.c is undefined unless has_cell().
   virtual LstmState step(const Tensor& xs, const LstmState& state, const GateWeights& w) = 0;
   virtual bool has_cell() const { return false; }
+  // The states of all steps at once, where there is an op for that; else undefined, and the layer
+  // takes step after step.
+  virtual Tensor states(const Tensor&, const Tensor&, const GateWeights&, const GruSequence&) {
+    return {};
+  }
 
  private:
   struct Run {
-    Tensors outputs;  // T of (B, H)
+    Tensor outputs;  // (T, B, H)
     LstmState last;
   };
-  Run run(const Tensor& x, LstmState state, const GateWeights& w, bool reverse,
-          const Tensors& real);
+  // real (T, B) tells which steps count, or is undefined where all do.
+  Run run(const Tensor& x, const LstmState& first, const GateWeights& w, bool reverse,
+          const Tensor& real);
   std::int64_t directions() const { return options.bidirectional ? 2 : 1; }
 
   std::int64_t inputs_, hidden_;
@@ -108,6 +115,11 @@ class GRU : public Recurrent {
  private:
   LstmState step(const Tensor& xs, const LstmState& state, const GateWeights& w) override {
     return {gru_step(xs, state.h, w, form), {}};
+  }
+  Tensor states(const Tensor& xs, const Tensor& h0, const GateWeights& w,
+                const GruSequence& sequence) override {
+    if (form == GruForm::reset_before) return {};
+    return gru_states(xs, h0, w.weight_hh, w.bias_hh, sequence);
   }
 };
 

@@ -57,19 +57,14 @@ Tensor gates_of(const Tensor& w, int part) {
 }  // namespace
 
 Tensor gru_step(const Tensor& xs, const Tensor& h, const GateWeights& w, GruForm form) {
+  // A sequence of one step: engine/ops/recurrent.cpp has the lines, and the kernels for them.
+  if (form == GruForm::reset_after)
+    return squeeze(gru_states(unsqueeze(xs, 0), h, w.weight_hh, w.bias_hh), 0);
   const Tensors x = chunk(xs, 3, -1);
-  Tensor r, z, n;
-  if (form == GruForm::reset_after) {
-    const Tensors u = chunk(linear(h, w.weight_hh, w.bias_hh), 3, -1);
-    r = sigmoid(x[0] + u[0]);
-    z = sigmoid(x[1] + u[1]);
-    n = tanh(x[2] + r * u[2]);
-  } else {
-    const Tensors u = chunk(linear(h, gates_of(w.weight_hh, 0), gates_of(w.bias_hh, 0)), 2, -1);
-    r = sigmoid(x[0] + u[0]);
-    z = sigmoid(x[1] + u[1]);
-    n = tanh(x[2] + linear(r * h, gates_of(w.weight_hh, 1), gates_of(w.bias_hh, 1)));
-  }
+  const Tensors u = chunk(linear(h, gates_of(w.weight_hh, 0), gates_of(w.bias_hh, 0)), 2, -1);
+  const Tensor r = sigmoid(x[0] + u[0]);
+  const Tensor z = sigmoid(x[1] + u[1]);
+  const Tensor n = tanh(x[2] + linear(r * h, gates_of(w.weight_hh, 1), gates_of(w.bias_hh, 1)));
   return (1 - z) * n + z * h;
 }
 

@@ -48,6 +48,11 @@ class Cpu : public Naive {
   void layer_norm_backward(const Array& dx, const Array& dy, const Array& x, const Array& mean,
                            const Array& rstd, const Array& w) const override;
 
+  // cross_entropy.cpp
+  void log_sum_exp(const Array& z, const Array& x, int dim) const override;
+  void cross_entropy_backward(const Array& dx, const Array& x, const Array& z, const Array& target,
+                              const Array& s, int dim) const override;
+
   // conv.cpp, conv_weight.cpp
   void conv2d(const Array& y, const Array& x, const Array& w, const Convolution& c) const override;
   void conv2d_input_gradient(const Array& dx, const Array& dy, const Array& w,
@@ -79,6 +84,12 @@ class Cpu : public Naive {
   void norm_relu_pool_backward(const Array& dx, const Array& dw, const Array& db, const Array& dy,
                                const Array& x, const Array& mean, const Array& rstd, const Array& w,
                                const Array& b, Plane window, bool of_batch) const override;
+
+  // recurrent.cpp
+  void gru_step(const Array& y, const Array& gates, const Array& xs, const Array& u, const Array& b,
+                const Array& h, const Array& real) const override;
+  void gru_step_backward(const Array& dxs, const Array& du, const Array& dh, const Array& dy,
+                         const Array& gates, const Array& h) const override;
 
   // optim.cpp
   void sgd_step(const Array& weight, const Array& grad, const Array& buffer,

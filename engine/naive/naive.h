@@ -32,6 +32,9 @@ class Naive : public Kernels {
   void softmax(const Array& y, const Array& x, int dim, bool log) const override;
   void softmax_backward(const Array& dx, const Array& y, const Array& dy, int dim,
                         bool log) const override;
+  void log_sum_exp(const Array& z, const Array& x, int dim) const override;
+  void cross_entropy_backward(const Array& dx, const Array& x, const Array& z, const Array& target,
+                              const Array& s, int dim) const override;
   void layer_norm(const Array& y, const Array& mean, const Array& rstd, const Array& x,
                   const Array& w, const Array& b, double eps) const override;
   void layer_norm_backward(const Array& dx, const Array& dy, const Array& x, const Array& mean,
@@ -68,6 +71,12 @@ class Naive : public Kernels {
   void norm_relu_pool_backward(const Array& dx, const Array& dw, const Array& db, const Array& dy,
                                const Array& x, const Array& mean, const Array& rstd, const Array& w,
                                const Array& b, Plane window, bool of_batch) const override;
+
+  // recurrent.cpp
+  void gru_step(const Array& y, const Array& gates, const Array& xs, const Array& u, const Array& b,
+                const Array& h, const Array& real) const override;
+  void gru_step_backward(const Array& dxs, const Array& du, const Array& dh, const Array& dy,
+                         const Array& gates, const Array& h) const override;
 
   // index.cpp
   void gather(const Array& out, const Array& x, const Array& index, int dim) const override;

@@ -60,6 +60,49 @@ void Naive::softmax_backward(const Array& dx, const Array& y, const Array& dy, i
   });
 }
 
+// With s = max x:  z = s + log Σ e^(x - s)
+void Naive::log_sum_exp(const Array& z, const Array& x, int dim) const {
+  const std::int64_t n = x.shape[dim], from = x.strides[dim];
+  dispatch_floating(x.dtype, "log_sum_exp", [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    walk(
+        without(x.shape, dim),
+        [&](auto i, auto j) {
+          const T* a = x.as<T>() + j;
+          double shift = -std::numeric_limits<double>::infinity(), sum = 0;
+          for (std::int64_t k = 0; k < n; ++k) shift = larger(shift, double(a[k * from]));
+          if (std::isinf(shift)) {  // inf - inf below would be NaN
+            z.as<T>()[i] = static_cast<T>(shift);
+            return;
+          }
+          for (std::int64_t k = 0; k < n; ++k) sum += std::exp(a[k * from] - shift);
+          z.as<T>()[i] = static_cast<T>(shift + std::log(sum));
+        },
+        z.strides, x.strides);
+  });
+}
+
+// dx = s (e^(x - z) - [k == target])
+void Naive::cross_entropy_backward(const Array& dx, const Array& x, const Array& z,
+                                   const Array& target, const Array& s, int dim) const {
+  const std::int64_t n = x.shape[dim];
+  dispatch_floating(x.dtype, "cross_entropy_backward", [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    walk(
+        without(x.shape, dim),
+        [&](auto i, auto j, auto l, auto m, auto q) {
+          const double scale = s.as<T>()[q], log_sum = z.as<T>()[l];
+          const std::int64_t hit = target.as<std::int64_t>()[m];
+          for (std::int64_t k = 0; k < n; ++k) {
+            const double p = std::exp(x.as<T>()[j + k * x.strides[dim]] - log_sum);
+            const double g = scale == 0 ? 0 : scale * (p - (k == hit ? 1 : 0));
+            dx.as<T>()[i + k * dx.strides[dim]] = static_cast<T>(g);
+          }
+        },
+        dx.strides, x.strides, z.strides, target.strides, s.strides);
+  });
+}
+
 // μ = Σ x / n,  r = 1/sqrt(Σ (x - μ)² / n + eps),  y = (x - μ) r w + b
 void Naive::layer_norm(const Array& y, const Array& mean, const Array& rstd, const Array& x,
                        const Array& w, const Array& b, double eps) const {

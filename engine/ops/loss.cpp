@@ -1,6 +1,7 @@
 #include "engine/ops/loss.h"
 
 #include "engine/autograd.h"
+#include "engine/composed.h"
 #include "engine/ops/arithmetic.h"
 #include "engine/ops/broadcast.h"
 #include "engine/ops/index.h"
@@ -66,7 +67,13 @@ Tensor counts_of(const Tensor& safe, const Tensor& kept, const Tensor& weight, D
   return where(kept, reshape(w, safe.shape()), 0);
 }
 
-// Mean or sum of the rows' losses. A mean over nothing but ignored rows is 0.
+// What a mean divides by. A mean over nothing but ignored rows is 0.
+Tensor total_of(const Tensor& counts) {
+  const Tensor total = sum(counts);
+  return where(total == 0, 1, total);
+}
+
+// Mean or sum of the rows' losses.
 Tensor reduced(const Tensor& losses, const Tensor& counts, Reduce reduction) {
   switch (reduction) {
     case Reduce::none:
@@ -76,8 +83,7 @@ Tensor reduced(const Tensor& losses, const Tensor& counts, Reduce reduction) {
     case Reduce::mean:
       break;
   }
-  const Tensor total = sum(counts);
-  return sum(losses) / where(total == 0, 1, total);
+  return sum(losses) / total_of(counts);
 }
 
 // -Σ over the classes of w ⊙ p ⊙ logp; p undefined: all 1.
@@ -92,6 +98,12 @@ Tensor cross(const Tensor& p, const Tensor& logp, const Tensor& weight) {
   return -sum(terms, c);
 }
 
+// x along the class dimension, at each row's class.
+Tensor at_class(const Tensor& x, const Tensor& target) {
+  const int c = class_dim(x);
+  return squeeze(gather(x, c, unsqueeze(target, c)), c);
+}
+
 // loss_i = -(1 - ε) w_(t_i) logp_(i, t_i) - ε/C Σ_c w_c logp_ic, 0 where t_i is ignored
 Tensor class_loss(const char* op, const Tensor& logp, const Tensor& target,
                   const CrossEntropyOptions& o, const Caller& caller) {
@@ -100,13 +112,53 @@ Tensor class_loss(const char* op, const Tensor& logp, const Tensor& target,
   const Tensor kept = target != o.ignore_index;
   const Tensor safe = where(kept, target, 0);
   const Tensor counts = counts_of(safe, kept, o.weight, logp.dtype());
-  Tensor losses = -squeeze(gather(logp, c, unsqueeze(safe, c)), c) * counts;
+  Tensor losses = -at_class(logp, safe) * counts;
   if (o.label_smoothing > 0) {
     const double share = o.label_smoothing / static_cast<double>(logp.shape()[c]);
     losses = (1 - o.label_smoothing) * losses + share * cross({}, logp, o.weight);
   }
   // A choice and not a product: an ignored row may hold -inf.
   return reduced(where(kept, losses, 0), counts, o.reduction);
+}
+
+// The same from the scores, without smoothing, w_i the weight of row i and n the sum of all:
+// z_i = ln Σ_c e^x_ic,  loss = Σ_i w_i (z_i - x_(i, t_i)) / n
+// dx_ic = dloss w_i / n (e^(x_ic - z_i) - [c = t_i])        [cross_entropy.grad]
+Tensor fused_class_loss(const Tensor& x, const Tensor& target, const CrossEntropyOptions& o,
+                        const Caller& caller) {
+  check_targets("cross_entropy", x, target, o.ignore_index, caller);
+  const int c = class_dim(x);
+  Tensor z, loss, safe, share;
+  {
+    NoGrad no_grad;
+    const Tensor kept = target != o.ignore_index;
+    safe = where(kept, target, 0);
+    const Tensor counts = counts_of(safe, kept, o.weight, x.dtype());
+    Shape one = x.shape();
+    one[c] = 1;
+    z = empty(one, x.dtype(), x.device());
+    kernels(x.device()).log_sum_exp(z.array(), x.array(), c);
+    // A choice and not a product: an ignored row may hold -inf.
+    const Tensor losses = where(kept, (squeeze(z, c) - at_class(x, safe)) * counts, 0);
+    loss = reduced(losses, counts, o.reduction);
+    share = o.reduction == Reduce::mean ? counts / total_of(counts) : counts;
+  }
+  return differentiable(
+      "cross_entropy", loss,
+      wrt(x, [x = save(x), target = save(target), z, safe, share, o, c, caller](const Tensor& dy) {
+        if (grad_enabled())
+          return composed_gradients(
+              [&](const Tensors& in) {
+                return class_loss("cross_entropy", log_softmax(in[0], c), target, o, caller);
+              },
+              {x}, dy)[0];
+        const Tensor s = unsqueeze(share * dy, c);
+        const Tensor dx = empty(x.get().shape(), dy.dtype(), dy.device());
+        kernels(dy.device())
+            .cross_entropy_backward(dx.array(), x.get().array(), z.array(),
+                                    unsqueeze(safe, c).array(), s.array(), c);
+        return dx;
+      }));
 }
 
 // loss_i = -Σ_c w_c q_ic logp_ic with q = (1 - ε) target + ε/C
@@ -131,6 +183,8 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& target, CrossEntropyOpt
     fail("cross_entropy: label_smoothing is " + std::to_string(o.label_smoothing) +
              "; expected 0 to 1",
          caller);
+  if (!is_floating(target.dtype()) && o.label_smoothing == 0)
+    return fused_class_loss(logits, target, o, caller);
   const Tensor logp = log_softmax(logits, class_dim(logits));
   return is_floating(target.dtype()) ? distribution_loss(logp, target, o, caller)
                                      : class_loss("cross_entropy", logp, target, o, caller);

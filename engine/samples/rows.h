@@ -17,6 +17,7 @@ Rows shape_rows();
 Rows product_rows();
 Rows indexing_rows();
 Rows image_rows();
+Rows recurrent_rows();
 
 // ---- domains ----
 extern const Domain real;      // -2 .. 2

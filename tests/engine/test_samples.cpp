@@ -248,7 +248,9 @@ TEST_CASE("every op: an undefined input is an error") {
                                                           {"batch_norm", 1},
                                                           {"batch_norm", 2},
                                                           {"batch_norm_relu_max_pool2d", 1},
-                                                          {"batch_norm_relu_max_pool2d", 2}};
+                                                          {"batch_norm_relu_max_pool2d", 2},
+                                                          {"gru_step", 3},
+                                                          {"gru_states", 3}};
   for (const OpSample& row : op_samples()) {
     INFO(row.label());
     for (std::size_t i = 0; i < row.cases[0].inputs.size(); ++i) {

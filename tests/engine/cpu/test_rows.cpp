@@ -130,6 +130,56 @@ TEST_CASE("layer_norm and its backward: every tail, layout, with and without wei
     }
 }
 
+TEST_CASE("log_sum_exp and cross_entropy_backward: every tail, dimension and layout") {
+  Generator random(6);
+  for (DType dtype : {f32, f64})
+    for (const Rows& rows : examples()) {
+      const Shape& shape = rows.shape;
+      CAPTURE(shape.str());
+      const int rank = shape.rank();
+      const double close = tolerance(dtype);
+      Buffer x(dtype, shape, any_layout(random, rank, true));
+      fill_normal(random, x.array, 3, 5);
+      const Shape one = without(shape, rows.dim);
+      Buffer z(dtype, one, any_layout(random, rank, false)), z2(dtype, one);
+      fast().log_sum_exp(z.array, x.array, rows.dim);
+      specified().log_sum_exp(z2.array, x.array, rows.dim);
+      CHECK(difference(z.array, z2.array, close, close) == "");
+      CHECK(z.intact());
+
+      Buffer target(i64, one), s(dtype, one);
+      fill_whole(random, target.array, 0, shape[rows.dim] - 1);
+      fill_whole(random, s.array, 0, 2);  // zeros among them: rows that are ignored
+      Buffer dx(dtype, shape, any_layout(random, rank, false)), dx2(dtype, shape);
+      fast().cross_entropy_backward(dx.array, x.array, z2.array, target.array, s.array, rows.dim);
+      specified().cross_entropy_backward(dx2.array, x.array, z2.array, target.array, s.array,
+                                         rows.dim);
+      CHECK(difference(dx.array, dx2.array, close, 10 * close) == "");
+      CHECK(dx.intact());
+    }
+}
+
+TEST_CASE("log_sum_exp: extreme rows") {
+  constexpr float inf = std::numeric_limits<float>::infinity();
+  constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+  for (const std::int64_t n : {5, 40})
+    for (const Kernels* k : {&fast(), &specified()}) {
+      Buffer x(f32, {5, n}), z(f32, {5, 1});
+      float* const p = x.array.as<float>();
+      const float fill[] = {-inf, 1e30f, 0, 0, -1e30f};
+      for (std::int64_t i = 0; i < 5 * n; ++i) p[i] = fill[i / n];
+      p[2 * n + 1] = inf;
+      p[3 * n + n - 1] = nan;
+      k->log_sum_exp(z.array, x.array, 1);
+      const std::vector<float> got = values<float>(z.array);
+      CHECK(got[0] == -inf);
+      CHECK(got[1] == 1e30f);
+      CHECK(got[2] == inf);
+      CHECK(std::isnan(got[3]));
+      CHECK(got[4] == -1e30f);
+    }
+}
+
 TEST_CASE("layer_norm: a large mean takes nothing from the result") {
   Generator random(3);
   Buffer x(f32, {4, 300}), y(f32, {4, 300}), y2(f32, {4, 300});
