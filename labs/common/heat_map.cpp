@@ -92,8 +92,12 @@ void draw_colour_bar(Svg& svg, const HeatMap& map, const Layout& at, double x) {
   svg.rect({x, at.top}, width, height, {.stroke = muted, .width = 0.8});
   const Scale scale(Axis{.label = "", .min = at.low, .max = at.high}, Extent{Axis{}},
                     at.top + height, at.top);
-  for (const Tick& tick : scale.ticks(std::max(2, static_cast<int>(height / 40))))
+  const std::vector<Tick> ticks = scale.ticks(std::max(2, static_cast<int>(height / 40)));
+  for (const Tick& tick : ticks)
     svg.text({x + width + 5, scale(tick.value) + 4}, tick.label, {.size = label_size});
+  // On a short bar the round numbers may all lie at one end: then the other is named as it is.
+  if (ticks.empty() || scale(ticks.back().value) > at.top + height / 2)
+    svg.text({x + width + 5, at.top + 4}, fmt::format("{:.2g}", at.high), {.size = label_size});
 }
 
 void draw_labels(Svg& svg, const HeatMap& map, const Layout& at) {

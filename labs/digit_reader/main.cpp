@@ -56,6 +56,7 @@ int main(int argc, char** argv) {
   lab.section("attend", "Q3.1: attention by hand", digit_reader::attend_checks);
   lab.section("readers", "Q3.2, Q3.3: two readers, part by part", digit_reader::two_readers);
   lab.section("ritual", "Q3.3: one batch by heart", digit_reader::ritual);
+  lab.section("torch", "Q3.3: seed for seed with PyTorch", digit_reader::seed_for_seed);
   lab.section("train", "Q4.1, Q4.2: train both alike", digit_reader::train_both);
   lab.section("compare", "Q4.3: what the comparison says", digit_reader::compare);
   lab.section("maps", "Q5.1: where the weight falls", digit_reader::maps);

@@ -10,6 +10,7 @@ void columns(Lab& lab);         // Q2: a state for every column
 void attend_checks(Lab& lab);   // Q3.1: attention by hand
 void two_readers(Lab& lab);     // Q3.2, Q3.3: parameters
 void ritual(Lab& lab);          // Q3.3: one batch by heart
+void seed_for_seed(Lab& lab);   // Q3.3: the same losses as PyTorch's
 void train_both(Lab& lab);      // Q4.1, Q4.2: the same recipe for both
 void compare(Lab& lab);         // Q4.3: by length
 void maps(Lab& lab);            // Q5.1: where the weight falls

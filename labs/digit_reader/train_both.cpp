@@ -10,16 +10,6 @@
 namespace labgrad::labs::digit_reader {
 namespace {
 
-// The loss at PyTorch 1.13's steps 1, 10 and 20 on MNIST: batches of 128 out of 60,000 strips, seed
-// 0.
-struct FirstLosses {
-  double at_1, at_10, at_20;
-};
-FirstLosses torch_losses(Kind kind) {
-  return kind == Kind::fixed ? FirstLosses{2.571392, 2.437102, 2.353705}
-                             : FirstLosses{2.600337, 2.280658, 2.052751};
-}
-
 // The figures over the epochs that have them.
 Series curve(const Trained& t, const std::string& figure) {
   Series series{.name = name_of(t.kind), .style = Style::line_and_points};
@@ -32,22 +22,16 @@ Series curve(const Trained& t, const std::string& figure) {
   return series;
 }
 
-void check_first_losses(Lab& lab, const Trained& t) {
-  const auto relative = [&](std::size_t step, double want) {
-    return std::abs(t.history.losses[step - 1] - want) / want;
-  };
-  const FirstLosses want = torch_losses(t.kind);
-  const std::string name = name_of(t.kind);
-  lab.check_less(name + ": step 1 is PyTorch's (relative difference)", relative(1, want.at_1),
-                 1e-6);
-  lab.check_less(name + ": step 10 follows it", relative(10, want.at_10), 1e-4);
-  lab.check_less(name + ": so does step 20", relative(20, want.at_20), 1e-2);
+// What PyTorch was run with for tests/golden/torch_curves.json: 600 steps in all.
+bool is_small_budget(Lab& lab) {
+  return task(lab).mnist && lab.seed() == 0 && strips_per_epoch(lab) == 12800 &&
+         training_epochs(lab) == 6 && training_batch(lab) == 128 && test_count(lab) == 8000;
 }
 
 }  // namespace
 
 void train_both(Lab& lab) {
-  const Task& data = task(lab);
+  const data::StripDataset& test = task(lab).test;
   const std::int64_t n = strips_per_epoch(lab), batch = training_batch(lab);
   const std::int64_t epochs = training_epochs(lab);
   lab.say(
@@ -83,7 +67,9 @@ void train_both(Lab& lab) {
       table.add_row({make_cell(e + 1), make_cell(t->history.epoch_losses[e]), accuracy, cer});
     }
     lab.table(table);
-    if (data.mnist && lab.seed() == 0 && n == 60000 && batch == 128) check_first_losses(lab, *t);
+    if (is_small_budget(lab) && t->kind == Kind::attention)
+      lab.check_less("attention reader: exact accuracy, distance from PyTorch's 0.9464",
+                     std::abs(t->history.last("test exact") - 0.9464), 0.01);
     lab.check_less(name_of(t->kind) + " reader: the last epoch's loss is below the first step's",
                    t->history.epoch_losses.back(), t->history.losses.front());
   }
@@ -108,14 +94,14 @@ void train_both(Lab& lab) {
   if (chosen(lab).size() < 2) return;
   const auto lost = [&](Kind kind) {
     const std::vector<Reading>& readings = trained(lab, kind).on_test;
-    return score(readings, data.test, {1, 1}).exact_accuracy() -
-           score(readings, data.test, {8, 8}).exact_accuracy();
+    return score(readings, test, {1, 1}).exact_accuracy() -
+           score(readings, test, {8, 8}).exact_accuracy();
   };
   const double fixed = lost(Kind::fixed), attention = lost(Kind::attention);
   lab.reveal(prediction, static_cast<std::size_t>(fixed > attention   ? 0
                                                   : fixed < attention ? 1
                                                                       : 2));
-  const double at_1 = score(trained(lab, Kind::fixed).on_test, data.test, {1, 1}).exact_accuracy();
+  const double at_1 = score(trained(lab, Kind::fixed).on_test, test, {1, 1}).exact_accuracy();
   lab.say(
       "From one digit to eight the fixed reader loses {:.3f} and the attention reader {:.3f}.{}",
       fixed, attention,
