@@ -2,12 +2,12 @@
 
 #include <array>
 
-namespace labgrad::data {
+namespace labgrad::data::toy {
 namespace {
 
 constexpr Gender m = Gender::masculine, f = Gender::feminine, n = Gender::neuter;
 
-constexpr std::array nouns = {
+constexpr std::array noun_table = {
     Noun{m, "Mann", "Mannes", "Männer", "man", "men", person},
     Noun{f, "Frau", "Frau", "Frauen", "woman", "women", person},
     Noun{n, "Kind", "Kindes", "Kinder", "child", "children", person},
@@ -52,7 +52,7 @@ constexpr std::array nouns = {
     Noun{f, "Brücke", "Brücke", "Brücken", "bridge", "bridges", place},
 };
 
-constexpr std::array modifiers = {
+constexpr std::array modifier_table = {
     Modifier{"Garten", "garden", furniture},  Modifier{"Küchen", "kitchen", furniture},
     Modifier{"Holz", "wooden", furniture},    Modifier{"Schul", "school", furniture},
     Modifier{"Metall", "metal", furniture},   Modifier{"Spielzeug", "toy", furniture},
@@ -61,7 +61,7 @@ constexpr std::array modifiers = {
 };
 
 // In the order in which two of them stand before a noun, in both languages.
-constexpr std::array adjectives = {
+constexpr std::array adjective_table = {
     Adjective{"schön", "beautiful", "looks", anything | place},
     Adjective{"freundlich", "friendly", "mood", living},
     Adjective{"glücklich", "happy", "mood", living},
@@ -81,7 +81,7 @@ constexpr std::array adjectives = {
 constexpr Object none = Object::none, accusative = Object::accusative, dative = Object::dative;
 constexpr bool haben = false, sein = true;
 
-constexpr std::array verbs = {
+constexpr std::array verb_table = {
     // Without an object.
     Verb{"schläft", "schlafen", "", "geschlafen", haben, "sleeps", "sleep", "slept", "", none,
          living, 0},
@@ -123,19 +123,19 @@ constexpr std::array verbs = {
          living, person},
 };
 
-constexpr std::array modals = {
+constexpr std::array modal_table = {
     Modal{"kann", "können", "can", "can", false},
     Modal{"muss", "müssen", "must", "must", false},
     Modal{"will", "wollen", "wants", "want", true},
 };
 
-constexpr std::array speech_verbs = {
+constexpr std::array speech_verb_table = {
     SpeechVerb{"sagt", "sagen", "says", "say"},
     SpeechVerb{"glaubt", "glauben", "believes", "believe"},
     SpeechVerb{"weiß", "wissen", "knows", "know"},
 };
 
-constexpr std::array prepositions = {
+constexpr std::array preposition_table = {
     Preposition{"in", "in", "Park"},       Preposition{"in", "in", "Garten"},
     Preposition{"in", "in", "Wald"},       Preposition{"in", "in", "Haus"},
     Preposition{"in", "in", "Schule"},     Preposition{"in", "in", "Stadt"},
@@ -191,13 +191,13 @@ std::string joined(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-std::span<const Noun> toy_nouns() { return nouns; }
-std::span<const Modifier> toy_modifiers() { return modifiers; }
-std::span<const Adjective> toy_adjectives() { return adjectives; }
-std::span<const Verb> toy_verbs() { return verbs; }
-std::span<const Modal> toy_modals() { return modals; }
-std::span<const SpeechVerb> toy_speech_verbs() { return speech_verbs; }
-std::span<const Preposition> toy_prepositions() { return prepositions; }
+std::span<const Noun> nouns() { return noun_table; }
+std::span<const Modifier> modifiers() { return modifier_table; }
+std::span<const Adjective> adjectives() { return adjective_table; }
+std::span<const Verb> verbs() { return verb_table; }
+std::span<const Modal> modals() { return modal_table; }
+std::span<const SpeechVerb> speech_verbs() { return speech_verb_table; }
+std::span<const Preposition> prepositions() { return preposition_table; }
 
 std::string determiner_form(Determiner d, Gender g, Number number, Case c) {
   switch (d) {
@@ -251,4 +251,4 @@ std::string relative_pronoun(Gender g, Number number, Case c) {
   return std::string(in(definite, g, number, c));
 }
 
-}  // namespace labgrad::data
+}  // namespace labgrad::data::toy

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace labgrad::data {
+namespace labgrad::data::toy {
 
 enum class Gender { masculine, feminine, neuter };
 enum class Number { singular, plural };
@@ -33,21 +33,21 @@ struct Noun {
   std::string_view english, english_plural;
   unsigned kind;
 };
-std::span<const Noun> toy_nouns();
+std::span<const Noun> nouns();
 
 // The first half of a compound: Garten + tisch, garden table.
 struct Modifier {
   std::string_view german, english;
   Kind head;  // the kind of noun it goes before
 };
-std::span<const Modifier> toy_modifiers();
+std::span<const Modifier> modifiers();
 
 struct Adjective {
   std::string_view german, english;
   std::string_view aspect;  // nothing is both big and small
   unsigned kinds;
 };
-std::span<const Adjective> toy_adjectives();
+std::span<const Adjective> adjectives();
 
 enum class Determiner { the, a, no, two, three, many };
 
@@ -63,26 +63,26 @@ struct Verb {
   Object object;
   unsigned subjects, objects;  // kinds
 };
-std::span<const Verb> toy_verbs();
+std::span<const Verb> verbs();
 
 struct Modal {
   std::string_view singular, plural, english_singular, english_plural;
   bool with_to;  // wants to
 };
-std::span<const Modal> toy_modals();
+std::span<const Modal> modals();
 
 // Verbs with a sentence as object: er sagt, dass ...
 struct SpeechVerb {
   std::string_view singular, plural, english_singular, english_plural;
 };
-std::span<const SpeechVerb> toy_speech_verbs();
+std::span<const SpeechVerb> speech_verbs();
 
 // Where: a preposition with the dative. `at`: the place it needs, or "" for any; prepositions of
 // two and three English words are one German word.
 struct Preposition {
   std::string_view german, english, at;
 };
-std::span<const Preposition> toy_prepositions();
+std::span<const Preposition> prepositions();
 
 // ---- the forms ----
 
@@ -97,4 +97,4 @@ std::string noun_form(const Noun& noun, Number n, Case c);
 // der, den, denen.
 std::string relative_pronoun(Gender g, Number n, Case c);
 
-}  // namespace labgrad::data
+}  // namespace labgrad::data::toy

@@ -39,7 +39,7 @@ class Corpora {
             fmt::format("toy_parallel: no new sentence of at most {} words in {} tries, after {} "
                         "pairs of {}; ask for fewer or for longer ones",
                         max_words_, max_tries, corpus.size(), size));
-      AlignedPair pair = toy_sentence(generator_);
+      toy::AlignedPair pair = toy::sentence(generator_);
       if (std::ssize(pair.german) > max_words_ || std::ssize(pair.english) > max_words_) continue;
       std::string german = text_of(pair.german), english = text_of(pair.english);
       if (german_.contains(german) || english_.contains(english)) continue;

@@ -5,7 +5,7 @@
 
 #include "data/tokenizer.h"
 
-namespace labgrad::data {
+namespace labgrad::data::toy {
 namespace {
 
 struct Time {
@@ -73,13 +73,13 @@ Phrase SentenceMaker::word(std::string_view german, std::string_view english) {
 
 NounPhrase SentenceMaker::noun_phrase(const Request& want) {
   return noun_phrase(want,
-                     pick(toy_nouns(), [&](const Noun& n) { return (n.kind & want.kinds) != 0; }));
+                     pick(nouns(), [&](const Noun& n) { return (n.kind & want.kinds) != 0; }));
 }
 
 NounPhrase SentenceMaker::noun_phrase(const Request& want, const Noun& noun) {
   const auto [d, number] = determiner(want);
   Phrase words = word(determiner_form(d, noun.gender, number, want.c), determiner_english(d));
-  Phrase core = adjectives(noun, d, number, want.c);
+  Phrase core = adjective_words(noun, d, number, want.c);
   core += noun_words(noun, number, want.c);
   if (!want.simple && d == Determiner::the && chance(richness_ / 5))
     return {possessed(words, core), number};
@@ -103,14 +103,14 @@ std::pair<Determiner, Number> SentenceMaker::determiner(const Request& want) {
 }
 
 // None, one or two, in the order of the table.
-Phrase SentenceMaker::adjectives(const Noun& noun, Determiner d, Number number, Case c) {
+Phrase SentenceMaker::adjective_words(const Noun& noun, Determiner d, Number number, Case c) {
   Phrase words;
   if (!chance(richness_)) return words;
   const auto fits = [&](const Adjective& a) { return (a.kinds & noun.kind) != 0; };
-  const Adjective* first = &pick(toy_adjectives(), fits);
+  const Adjective* first = &pick(adjectives(), fits);
   const Adjective* second = nullptr;
   if (chance(richness_ / 2)) {
-    second = &pick(toy_adjectives(),
+    second = &pick(adjectives(),
                    [&](const Adjective& a) { return fits(a) && a.aspect != first->aspect; });
     if (second < first) std::swap(first, second);
   }
@@ -125,7 +125,7 @@ Phrase SentenceMaker::noun_words(const Noun& noun, Number number, Case c) {
   const std::string english(number == Number::singular ? noun.english : noun.english_plural);
   if ((noun.kind & (furniture | trainer)) == 0 || chance(0.4)) return word(german, english);
   const Modifier& modifier =
-      pick(toy_modifiers(), [&](const Modifier& x) { return (x.head & noun.kind) != 0; });
+      pick(modifiers(), [&](const Modifier& x) { return (x.head & noun.kind) != 0; });
   return word(std::string(modifier.german) + german, std::string(modifier.english) + " " + english);
 }
 
@@ -142,8 +142,8 @@ Phrase SentenceMaker::possessed(const Phrase& determiner, const Phrase& core) {
 
 // in einem alten Haus; im Park, where "im" is "in dem" and so both of "in the".
 Phrase SentenceMaker::place_phrase() {
-  const Preposition& p = pick(toy_prepositions());
-  const Noun& noun = pick(toy_nouns(), [&](const Noun& n) {
+  const Preposition& p = pick(prepositions());
+  const Noun& noun = pick(nouns(), [&](const Noun& n) {
     return (n.kind & place) != 0 && (p.at.empty() || n.german == p.at);
   });
   Phrase words = word(p.german, p.english);
@@ -167,4 +167,4 @@ Phrase SentenceMaker::time_phrase(Tense tense) {
   return words;
 }
 
-}  // namespace labgrad::data
+}  // namespace labgrad::data::toy

@@ -12,7 +12,7 @@
 #include "data/toy_grammar.h"
 #include "engine/random.h"
 
-namespace labgrad::data {
+namespace labgrad::data::toy {
 
 // A German word has an id of its own, an English one the ids of those it translates. So a phrase
 // can be put together in two orders, and the alignment is read off at the end.
@@ -88,7 +88,7 @@ class SentenceMaker {
   NounPhrase noun_phrase(const Request& want);
   NounPhrase noun_phrase(const Request& want, const Noun& noun);
   std::pair<Determiner, Number> determiner(const Request& want);
-  Phrase adjectives(const Noun& noun, Determiner d, Number number, Case c);
+  Phrase adjective_words(const Noun& noun, Determiner d, Number number, Case c);
   Phrase noun_words(const Noun& noun, Number number, Case c);
   Phrase possessed(const Phrase& determiner, const Phrase& core);
   Phrase place_phrase();
@@ -119,4 +119,4 @@ class SentenceMaker {
 void put_english(Phrase& phrase, std::string_view words, const Ids& of);
 std::vector<std::string_view> split(std::string_view text);
 
-}  // namespace labgrad::data
+}  // namespace labgrad::data::toy

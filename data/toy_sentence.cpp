@@ -7,7 +7,7 @@
 
 #include "data/toy_phrases.h"
 
-namespace labgrad::data {
+namespace labgrad::data::toy {
 namespace {
 
 struct Conjunction {
@@ -56,7 +56,7 @@ Predicate SentenceMaker::predicate(const Verb& verb, Number number, Tense tense,
       if (verb.english_particle.empty()) verb_ids.push_back(particle_ids[0]);
     }
   } else if (tense == Tense::modal) {
-    const Modal& modal = pick(toy_modals());
+    const Modal& modal = pick(modals());
     const auto [modal_id, verb_id] = finite_and_rest(
         p, order, plural ? modal.plural : modal.singular, particle + std::string(verb.plural));
     put_english(p.english, plural ? modal.english_plural : modal.english_singular, {modal_id});
@@ -113,7 +113,7 @@ Phrase SentenceMaker::rest_of_clause(const Verb& verb, Number number, Tense tens
 }
 
 Phrase SentenceMaker::clause_verb_last(Tense tense) {
-  const Verb& verb = pick(toy_verbs());
+  const Verb& verb = pick(verbs());
   const NounPhrase subject = subject_of(verb);
   return Phrase(subject.words) += rest_of_clause(verb, subject.number, tense, false);
 }
@@ -125,7 +125,7 @@ Phrase SentenceMaker::relative_clause(const Noun& head, Number number) {
   const bool den = head.gender == Gender::masculine && number == Number::singular;
   const Tense tense = chance(0.5) ? Tense::present : Tense::past;
   const bool as_subject = is_living && chance(0.6);
-  const Verb& verb = pick(toy_verbs(), [&](const Verb& v) {
+  const Verb& verb = pick(verbs(), [&](const Verb& v) {
     if (as_subject) return (v.subjects & head.kind) != 0;
     return (v.objects & head.kind) != 0 && (v.object == Object::dative || den || !is_living);
   });
@@ -156,7 +156,7 @@ Phrase SentenceMaker::subordinate_clause(Tense tense) {
 // Verb second: der Mann sieht heute den Hund im Park; heute sieht der Mann den Hund im Park.
 // Behind a subordinate clause the verb comes first.
 Phrase SentenceMaker::main_clause(Tense tense, bool verb_first) {
-  const Verb& verb = pick(toy_verbs());
+  const Verb& verb = pick(verbs());
   const NounPhrase subject = subject_of(verb);
   Parts rest = parts(verb, tense, false);
   const Predicate p = predicate(verb, subject.number, tense, Order::verb_second);
@@ -176,7 +176,7 @@ Phrase SentenceMaker::main_clause(Tense tense, bool verb_first) {
 // Der Mann sagt
 Phrase SentenceMaker::speech() {
   const NounPhrase who = noun_phrase({.c = Case::nominative, .kinds = person});
-  const SpeechVerb& verb = pick(toy_speech_verbs());
+  const SpeechVerb& verb = pick(speech_verbs());
   const bool plural = who.number == Number::plural;
   return Phrase(who.words) += word(plural ? verb.plural : verb.singular,
                                    plural ? verb.english_plural : verb.english_singular);
@@ -218,7 +218,7 @@ Phrase SentenceMaker::sentence() {
   return s += word(".", ".");
 }
 
-AlignedPair toy_sentence(Generator& generator) {
+AlignedPair sentence(Generator& generator) {
   Phrase phrase = SentenceMaker(generator).sentence();
   drop_commas(phrase.german);
   AlignedPair pair;
@@ -238,4 +238,4 @@ AlignedPair toy_sentence(Generator& generator) {
   return pair;
 }
 
-}  // namespace labgrad::data
+}  // namespace labgrad::data::toy

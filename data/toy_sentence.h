@@ -4,7 +4,7 @@
 #include "data/parallel.h"
 #include "engine/random.h"
 
-namespace labgrad::data {
+namespace labgrad::data::toy {
 
 struct AlignedPair {
   Sentence german, english;
@@ -12,6 +12,6 @@ struct AlignedPair {
 };
 
 // A random sentence. Draws from the generator; how often depends on the sentence.
-AlignedPair toy_sentence(Generator& generator);
+AlignedPair sentence(Generator& generator);
 
-}  // namespace labgrad::data
+}  // namespace labgrad::data::toy

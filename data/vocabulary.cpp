@@ -4,7 +4,7 @@
 
 namespace labgrad::data {
 
-Vocabulary::Vocabulary(std::vector<std::string> specials, std::size_t unknown)
+Vocabulary::Vocabulary(const std::vector<std::string>& specials, std::size_t unknown)
     : unknown_(static_cast<std::int64_t>(unknown)) {
   if (unknown >= specials.size())
     fail("Vocabulary: the unknown word is special " + std::to_string(unknown) + " of " +

@@ -15,7 +15,7 @@ class Vocabulary {
  public:
   // The specials take the first ids, in their order; unknown words get the id of specials[unknown].
   // Error: a special given twice; no special `unknown`.
-  explicit Vocabulary(std::vector<std::string> specials = {"<pad>", "<unk>"},
+  explicit Vocabulary(const std::vector<std::string>& specials = {"<pad>", "<unk>"},
                       std::size_t unknown = 1);
 
   // The word's id; a new word gets the next one.

@@ -6,12 +6,12 @@
 #include <set>
 #include <string>
 
-using namespace labgrad::data;
+using namespace labgrad::data::toy;
 
 namespace {
 
 const Noun& noun(std::string_view german) {
-  return *std::find_if(toy_nouns().begin(), toy_nouns().end(),
+  return *std::find_if(nouns().begin(), nouns().end(),
                        [&](const Noun& n) { return n.german == german; });
 }
 
@@ -90,7 +90,7 @@ TEST_CASE("toy grammar: relative pronouns") {
 
 TEST_CASE("toy grammar: the tables are complete and consistent") {
   std::set<std::string_view> names;
-  for (const Noun& n : toy_nouns()) {
+  for (const Noun& n : nouns()) {
     CAPTURE(n.german);
     CHECK(names.insert(n.german).second);
     CHECK_FALSE(n.plural.empty());
@@ -100,7 +100,7 @@ TEST_CASE("toy grammar: the tables are complete and consistent") {
     CHECK((n.genitive == n.german) == (n.gender == Gender::feminine));
     if (n.gender != Gender::feminine) CHECK((n.genitive.back() == 's' || n.genitive.back() == 'n'));
   }
-  for (const Verb& v : toy_verbs()) {
+  for (const Verb& v : verbs()) {
     CAPTURE(v.plural);
     CHECK((v.objects != 0) == (v.object != Object::none));
     CHECK(v.subjects != 0);
@@ -108,6 +108,6 @@ TEST_CASE("toy grammar: the tables are complete and consistent") {
     CHECK(v.participle.substr(v.particle.size(), 2) == "ge");
     CHECK(v.participle.starts_with(v.particle));
   }
-  for (const Preposition& p : toy_prepositions())
+  for (const Preposition& p : prepositions())
     if (!p.at.empty()) CHECK(names.contains(p.at));
 }
