@@ -220,7 +220,7 @@ endef
 $(BIN)/tests: $(test_objects) $(common_objects) $(tested_lab_library) $(LIB) $(OBJ)/list.tests
 	$(link_binary)
 
-$(BIN)/bench: $(bench_objects) $(tested_lab_library) $(LIB) $(OBJ)/list.bench
+$(BIN)/bench: $(bench_objects) $(common_objects) $(tested_lab_library) $(LIB) $(OBJ)/list.bench
 	$(if $(bench_objects),,$(error there is no benchmark in tests/bench))
 	$(link_binary)
 

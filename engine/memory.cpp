@@ -64,6 +64,7 @@ struct FreeLists {
 
 std::atomic<std::size_t> live{0};
 std::atomic<std::size_t> peak{0};
+std::atomic<std::size_t> most{0};    // the largest `live` of all, which no reset lowers
 std::atomic<std::size_t> cached{0};  // in the shared pool
 
 // Shared by all threads and never destroyed, since tensors in static variables die after it would.
@@ -86,9 +87,12 @@ thread_local CacheState state = CacheState::unused;
 thread_local ThreadCache* this_cache = nullptr;
 
 void pool_push(SizeClass c, void* block) {
-  // Not more is cached than has been in use at once, so a program stays within twice its peak.
-  const std::size_t limit = std::max(cache_floor, peak.load(std::memory_order_relaxed));
-  if (c.bytes > slab_small && cached.load(std::memory_order_relaxed) + c.bytes > limit) {
+  // In use and cached together stay within twice what has been in use at once. A step of training
+  // needs that much: its gradients have the sizes of its results, which live on until then.
+  const std::size_t limit = 2 * std::max(cache_floor, most.load(std::memory_order_relaxed));
+  const std::size_t held =
+      live.load(std::memory_order_relaxed) + cached.load(std::memory_order_relaxed);
+  if (c.bytes > slab_small && held + c.bytes > limit) {
     std::free(block);
     return;
   }
@@ -212,8 +216,10 @@ void release_cached_memory() {
 
 void count_live(std::size_t bytes) {
   const std::size_t now = live.fetch_add(bytes, std::memory_order_relaxed) + bytes;
-  std::size_t seen = peak.load(std::memory_order_relaxed);
-  while (now > seen && !peak.compare_exchange_weak(seen, now, std::memory_order_relaxed)) {}
+  for (std::atomic<std::size_t>* largest : {&peak, &most}) {
+    std::size_t seen = largest->load(std::memory_order_relaxed);
+    while (now > seen && !largest->compare_exchange_weak(seen, now, std::memory_order_relaxed)) {}
+  }
 }
 
 void discount_live(std::size_t bytes) { live.fetch_sub(bytes, std::memory_order_relaxed); }

@@ -72,6 +72,18 @@ class GradientRows {
   const T* from_ = nullptr;
 };
 
+// Filters first .. first + count of a row of dy, pixel by pixel, dense: on their own they lie so
+// many bytes apart that they fall in a few sets of the first cache, which can't hold them all.
+template <class T>
+void pack_filters(T* to, const Panel<T>& dy, std::int64_t first, std::int64_t count,
+                  std::int64_t pixels) {
+  const T* from = dy.data + first;
+  if (dy.stride >= 2 * lanes<T>)  // whole vectors: what they write too much is written over
+    for (; pixels > 1; --pixels, to += count, from += dy.stride)
+      for (std::int64_t o = 0; o < count; o += lanes<T>) store(to + o, load(from + o));
+  for (; pixels > 0; --pixels, to += count, from += dy.stride) copy_run(to, from, count);
+}
+
 // sums += the products of one row: `dy` times the patches of result row i on the plane.
 template <class T>
 void add_row(T* sums, const SumLayout& layout, const Panel<T>& dy, std::int64_t filters,
@@ -93,10 +105,12 @@ void weight_gradient(const Array& dw, const Array& x, const Array& dy, const Sli
   const std::int64_t filters = dw.shape[0] / groups, step = s.w.stride * s.channels;
   const SumLayout layout = layout_of<T>(s, filters);
   const Panels<T> panels(filters, s.run());
+  const EvenParts tiles(filters, tile_rows);
   const Chunks<T> chunks(s, x.shape[0], layout.size * groups);
   chunks.run([&](T* all, T* plane, std::int64_t n, std::int64_t first, std::int64_t height) {
     GradientRows<T> rows(gradient, dy.shape, filters, height);
     const Scratch<T> columns(s.copies_patches() ? s.depth() * s.w.result : 0);
+    const Scratch<T> packed((s.w.result + lanes<T>)*tile_rows);
     for (std::int64_t g = 0; g < groups; ++g) {
       T* sums = all + g * layout.size;
       fill_plane<T>(plane, from.at(n, g * s.channels, 0), from, s, first, height);
@@ -106,13 +120,17 @@ void weight_gradient(const Array& dw, const Array& x, const Array& dy, const Sli
           add_row(sums, layout, rows.row(i), filters, plane, s, i, columns.get());
           continue;
         }
-        for (std::int64_t r = 0; r < s.runs(); ++r)
-          for (std::int64_t p = 0; p < panels.count(); ++p) {
-            const std::int64_t k = panels.first(p);
-            panel_times<T>(rows.row(i), false, {plane + s.offset(i, 0, r) + k, step}, s.w.result,
-                           filters, panels.width(p), panels.columns(p), sums + r * s.run() + k,
-                           layout.row, 1, true);
-          }
+        for (std::int64_t t = 0; t < tiles.count; ++t) {
+          const std::int64_t o = tiles.first(t), tall = tiles.size(t);
+          pack_filters(packed.get(), rows.row(i), o, tall, s.w.result);
+          for (std::int64_t r = 0; r < s.runs(); ++r)
+            for (std::int64_t p = 0; p < panels.count(); ++p) {
+              const std::int64_t k = panels.first(p);
+              panel_times<T>({packed.get(), tall}, false, {plane + s.offset(i, 0, r) + k, step},
+                             s.w.result, tall, panels.width(p), panels.columns(p),
+                             sums + o * layout.row + r * s.run() + k, layout.row, 1, true);
+            }
+        }
       }
     }
   });

@@ -80,17 +80,26 @@ void place(T* c, std::int64_t row_step, std::int64_t column_step, const T* from,
   }
 }
 
+// n rows in as few parts of at most `most` as there can be, as even as they can be: a small rest
+// would cost more loads than it has sums.
+struct EvenParts {
+  std::int64_t count, share, longer;
+
+  EvenParts(std::int64_t n, std::int64_t most)
+      : count(divide_up(n, most)), share(n / count), longer(n % count) {}
+  std::int64_t first(std::int64_t i) const { return i * share + std::min(i, longer); }
+  std::int64_t size(std::int64_t i) const { return share + (i < longer ? 1 : 0); }
+};
+
 // All rows of a group times one panel of columns: the innermost loop.
 template <class T>
 void panel_times(Panel<T> a, bool row_major, Panel<T> b, std::int64_t depth, std::int64_t rows,
                  std::int64_t width, std::int64_t columns, T* c, std::int64_t row_step,
                  std::int64_t column_step, bool accumulate) {
   const bool direct = column_step == 1 && columns == width;
-  // Even shares instead of full tiles and a small rest, whose loads would outnumber its sums.
-  const std::int64_t tiles = divide_up(rows, tile_rows), share = rows / tiles;
-  const std::int64_t longer = rows % tiles;
-  for (std::int64_t t = 0, i = 0; t < tiles; ++t) {
-    const std::int64_t height = share + (t < longer ? 1 : 0);
+  const EvenParts tiles(rows, tile_rows);
+  for (std::int64_t t = 0; t < tiles.count; ++t) {
+    const std::int64_t i = tiles.first(t), height = tiles.size(t);
     const TileFunction<T> f = tile_function<T>(height, width, row_major);
     const T* left = a.data + i * (row_major ? a.stride : 1);
     if (direct) {
@@ -100,7 +109,6 @@ void panel_times(Panel<T> a, bool row_major, Panel<T> b, std::int64_t depth, std
       f(depth, left, a.stride, b.data, b.stride, part, width, false);
       place(c + i * row_step, row_step, column_step, part, width, height, columns, accumulate);
     }
-    i += height;
   }
 }
 

@@ -101,6 +101,7 @@ void bench_conv(Bench& bench);
 void bench_gemm(Bench& bench);
 void bench_kernels(Bench& bench);
 void bench_ops(Bench& bench);
+void bench_readers(Bench& bench);
 void bench_translation(Bench& bench);
 
 }  // namespace labgrad::bench

@@ -68,6 +68,7 @@ int run(int argc, char** argv) {
   bench::bench_conv(bench);
   bench::bench_kernels(bench);
   bench::bench_ops(bench);
+  bench::bench_readers(bench);
   bench::bench_translation(bench);
   if (bench.rows() == limits) fail("no row's name contains '" + options.filter + "'");
   bench.write("build/bench.json");

@@ -1,0 +1,119 @@
+// The digit reader: a step of training, reading, and its convolutions alone on one thread. On
+// strips of MNIST's digits where data/files/mnist is there, of generated ones elsewhere.
+
+#include <fmt/format.h>
+
+#include <fstream>
+#include <numeric>
+#include <string>
+
+#include "data/digits.h"
+#include "data/mnist.h"
+#include "data/strips.h"
+#include "engine/cpu/threads.h"
+#include "engine/engine.h"
+#include "engine/memory.h"
+#include "labs/digit_reader/reading.h"
+#include "nn/optim.h"
+#include "tests/bench/bench.h"
+
+namespace labgrad::bench {
+
+namespace {
+
+using namespace labs::digit_reader;
+
+constexpr std::int64_t batch = 128;
+
+const data::LabelledImages& digit_images() {
+  static const data::LabelledImages images =
+      data::has_mnist("data/files/mnist") ? data::load_mnist("data/files/mnist", data::Split::train)
+                                          : data::generated_digits(5000, data::Split::train);
+  return images;
+}
+
+const data::StripDataset& strips() {
+  static const data::StripDataset set(digit_images(), 512, {1, 8}, 1001);
+  return set;
+}
+
+// The largest resident size of the process in MiB since the last reset, where the system tells.
+void reset_peak_resident() {
+  release_cached_memory();
+  std::ofstream("/proc/self/clear_refs") << 5;
+}
+double peak_resident() {
+  std::ifstream status("/proc/self/status");
+  for (std::string word; status >> word;)
+    if (double kib = 0; word == "VmHWM:" && status >> kib) return kib / 1024;
+  return 0;
+}
+
+template <class Kind>
+void training_step(Bench& bench, const char* kind) {
+  const std::string name = fmt::format("step.{}_reader.b128", kind);
+  if (!bench.wants(name)) return;
+  manual_seed(0);
+  Kind reader;
+  optim::Adam adam(reader.parameters(), {.lr = 1e-3});
+  std::vector<std::int64_t> rows(batch);
+  std::iota(rows.begin(), rows.end(), 0);
+  const data::StripBatch b = data::collate(strips(), rows);
+  reset_peak_resident();
+  reset_peak_memory();
+  bench.row(name, {}, [&] {
+    const Tensor loss = masked_loss(reader.forward(b.images, b.inputs), b.targets);
+    adam.zero_grad();
+    loss.backward();
+    adam.step();
+  });
+  fmt::print("  peak: {:.0f} MiB resident, {:.0f} MiB of them tensors\n", peak_resident(),
+             double(memory_stats().peak) / (1 << 20));
+}
+
+void reading(Bench& bench) {
+  const std::string name = "generate.attention_reader.500";
+  if (!bench.wants(name)) return;
+  manual_seed(0);
+  AttentionReader reader;
+  std::vector<Tensor> images;
+  for (std::int64_t first = 0; first < 500; first += 100) {
+    std::vector<std::int64_t> rows(100);
+    std::iota(rows.begin(), rows.end(), first);
+    images.push_back(data::collate(strips(), rows).images);
+  }
+  bench.row(name, {}, [&] {
+    for (const Tensor& some : images) read(reader, some);
+  });
+}
+
+void convolutions(Bench& bench) {
+  const std::string name = "cnn.b16 one thread";
+  if (!bench.wants(name)) return;
+  manual_seed(0);
+  nn::Sequential cnn = make_cnn();
+  optim::Adam adam(cnn.parameters(), {.lr = 1e-3});
+  std::vector<std::int64_t> rows(16);
+  std::iota(rows.begin(), rows.end(), 0);
+  const Tensor images = data::collate(strips(), rows).images;
+  const int before = num_threads();
+  set_num_threads(1);
+  bench.row(name, {}, [&] {
+    const Tensor loss = mean(square(cnn(images)));
+    adam.zero_grad();
+    loss.backward();
+    adam.step();
+  });
+  set_num_threads(before);
+}
+
+}  // namespace
+
+void bench_readers(Bench& bench) {
+  training_step<AttentionReader>(bench, "attention");
+  training_step<FixedReader>(bench, "fixed");
+  reading(bench);
+  convolutions(bench);
+}
+
+}  // namespace labgrad::bench
