@@ -42,7 +42,8 @@ warnings := -Wall -Wextra -Wpedantic -Wshadow -Wconversion $(if $(filter 1,$(WER
             $(if $(findstring clang,$(compiler)),,-Wno-restrict)
 ifneq ($(SANITIZE),)
 # Without -g it compiles in two thirds of the time; a report names the functions all the same.
-optimise := -O1 $(if $(filter 1,$(DEBUG)),-g) -fno-omit-frame-pointer -fsanitize=$(SANITIZE) -fno-sanitize-recover=all
+optimise := -O1 $(if $(filter 1,$(DEBUG)),-g) -D_GLIBCXX_ASSERTIONS -fno-omit-frame-pointer \
+  -fsanitize=$(SANITIZE) -fno-sanitize-recover=all
 else ifeq ($(DEBUG),1)
 optimise := -O0 -g -D_GLIBCXX_ASSERTIONS
 else

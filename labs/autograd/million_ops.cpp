@@ -6,6 +6,7 @@
 #include "engine/autograd.h"
 #include "engine/engine.h"
 #include "engine/memory.h"
+#include "engine/process_memory.h"
 #include "labs/autograd/cost.h"
 #include "labs/autograd/stopwatch.h"
 
@@ -100,13 +101,15 @@ void million_ops(Lab& lab) {
   row("dropping a second chain without backward", dropped_whole,
       static_cast<std::int64_t>(dropped.freed));
   lab.table(table);
-  if (resident_before && resident_after)
+  if (resident_before && resident_after) {
+    const double grown =
+        static_cast<double>(*resident_after) - static_cast<double>(*resident_before);
     lab.say(
         "The process has grown by {:.0f} MB for it, about {:.0f} bytes an op. The elements of "
         "tensors took {:.0f} bytes at most during backward: the nodes keep the constant factor, "
         "and nothing of the million results.",
-        (*resident_after - *resident_before) / 1e6,
-        (*resident_after - *resident_before) / static_cast<double>(length), peak);
+        grown / 1e6, grown / static_cast<double>(length), peak);
+  }
   lab.check_equal("nodes alive after the forward pass", nodes, length + 1);
   lab.check_close("y against (1 + 10⁻⁶) to the power 10⁶ (relative)",
                   value / std::pow(1 + 1e-6, 1e6), 1, 1e-9);

@@ -1,12 +1,10 @@
 #include "labs/autograd/stopwatch.h"
 
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
-#include <fstream>
 
 namespace labgrad::labs::autograd {
 
@@ -27,13 +25,6 @@ double nanoseconds_each(const std::function<void()>& work, double round) {
   double best = run(calls);
   for (int i = 0; i < 4; ++i) best = std::min(best, run(calls));
   return 1e9 * best / static_cast<double>(calls);
-}
-
-std::optional<double> resident_bytes() {
-  std::ifstream statm("/proc/self/statm");  // pages: total, resident, ... (proc(5))
-  double total = 0, resident = 0;
-  if (!(statm >> total >> resident)) return {};
-  return resident * static_cast<double>(sysconf(_SC_PAGESIZE));
 }
 
 std::optional<double> stack_limit_bytes() {

@@ -13,9 +13,6 @@ double seconds(const std::function<void()>& work);
 // disturbs a measurement only ever makes it longer.
 double nanoseconds_each(const std::function<void()>& work, double round);
 
-// Bytes of memory that the process has in use now, where the system tells.
-std::optional<double> resident_bytes();
-
 // The stack that a thread may use, where it has a limit.
 std::optional<double> stack_limit_bytes();
 

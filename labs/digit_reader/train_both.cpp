@@ -75,10 +75,13 @@ void train_both(Lab& lab) {
   }
   for (const Trained* t : all_trained(lab)) {
     if (t->step_bytes == 0) continue;  // resumed when it was complete
-    const double gib = static_cast<double>(t->step_bytes) / (1 << 30);
-    lab.check_less(fmt::format("{} reader: GiB of tensors at once, at most, in a step of {} strips",
-                               name_of(t->kind), batch),
-                   gib, 1.5 * std::max(1.0, static_cast<double>(batch) / 128));
+    const double bound = 1.5 * std::max(1.0, static_cast<double>(batch) / 128);
+    auto gib = [](std::size_t bytes) { return static_cast<double>(bytes) / (1 << 30); };
+    const std::string in_step =
+        fmt::format("{} reader, a step of {} strips, at most: GiB ", name_of(t->kind), batch);
+    lab.check_less(in_step + "of tensors", gib(t->step_bytes), bound);
+    if (t->step_resident > 0)
+      lab.check_less(in_step + "of the whole process", gib(t->step_resident), bound);
   }
   lab.picture("training_loss", "Mean training loss of each epoch.",
               draw_plot({.title = "Training loss",

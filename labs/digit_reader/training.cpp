@@ -5,6 +5,7 @@
 
 #include "engine/io/safetensors.h"
 #include "engine/memory.h"
+#include "engine/process_memory.h"
 #include "nn/optim.h"
 #include "nn/schedule.h"
 
@@ -91,6 +92,7 @@ Trained train_reader(Lab& lab, Kind kind) {
   };
   training.step = [&](const Batch& rows, std::int64_t step) {
     reset_peak_memory();
+    reset_peak_resident();
     const data::StripBatch b = data::collate(*strips, rows);
     adam.lr = schedule(step);
     const Tensor loss = masked_loss(reader.forward(b.images, b.inputs), b.targets);
@@ -98,6 +100,7 @@ Trained train_reader(Lab& lab, Kind kind) {
     loss.backward();
     adam.step();
     out.step_bytes = std::max(out.step_bytes, memory_stats().peak);
+    out.step_resident = std::max(out.step_resident, peak_resident_bytes().value_or(0));
     return loss.item();
   };
   training.evaluate = [&](std::int64_t epoch) {

@@ -19,7 +19,9 @@ struct Trained {
   Kind kind;
   std::unique_ptr<Reader> reader;
   History history = {};
-  std::size_t step_bytes = 0;  // of tensors at most in a step; 0: no step was made in this run
+  // At most during a step: bytes of tensors, and of the whole process where the system tells. 0: no
+  // step was made in this run.
+  std::size_t step_bytes = 0, step_resident = 0;
   Json config = {};            // what the run was, under the notebook's names
   // Of the first strips of Task::test and Task::longer.
   std::vector<Reading> on_test = {}, on_long = {};

@@ -25,6 +25,8 @@ bool recorded(const std::string& section) {
   return section != "start" && section != "cost" && section != "positions";
 }
 
+bool about_memory(const std::string& what) { return what.find(" GiB ") != std::string::npos; }
+
 // "section: what" -> the number measured, of one results.json.
 Json measured(const std::filesystem::path& results) {
   Json found = Json::object();
@@ -33,7 +35,7 @@ Json measured(const std::filesystem::path& results) {
     const std::string name = section.at("name").as_string();
     if (!recorded(name)) continue;
     for (const Json& check : section.at("checks").as_array())
-      if (check.at("measured").is_number())
+      if (check.at("measured").is_number() && !about_memory(check.at("what").as_string()))
         found.set(name + ": " + check.at("what").as_string(), check.at("measured").as_double());
   }
   return found;
