@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
 #include <numeric>
 #include <string>
 
@@ -13,6 +12,7 @@
 #include "engine/cpu/threads.h"
 #include "engine/engine.h"
 #include "engine/memory.h"
+#include "engine/process_memory.h"
 #include "labs/digit_reader/reading.h"
 #include "nn/optim.h"
 #include "tests/bench/bench.h"
@@ -37,18 +37,6 @@ const data::StripDataset& strips() {
   return set;
 }
 
-// The largest resident size of the process in MiB since the last reset, where the system tells.
-void reset_peak_resident() {
-  release_cached_memory();
-  std::ofstream("/proc/self/clear_refs") << 5;
-}
-double peak_resident() {
-  std::ifstream status("/proc/self/status");
-  for (std::string word; status >> word;)
-    if (double kib = 0; word == "VmHWM:" && status >> kib) return kib / 1024;
-  return 0;
-}
-
 template <class Kind>
 void training_step(Bench& bench, const char* kind) {
   const std::string name = fmt::format("step.{}_reader.b128", kind);
@@ -59,6 +47,7 @@ void training_step(Bench& bench, const char* kind) {
   std::vector<std::int64_t> rows(batch);
   std::iota(rows.begin(), rows.end(), 0);
   const data::StripBatch b = data::collate(strips(), rows);
+  release_cached_memory();
   reset_peak_resident();
   reset_peak_memory();
   bench.row(name, {}, [&] {
@@ -67,8 +56,9 @@ void training_step(Bench& bench, const char* kind) {
     loss.backward();
     adam.step();
   });
-  fmt::print("  peak: {:.0f} MiB resident, {:.0f} MiB of them tensors\n", peak_resident(),
-             double(memory_stats().peak) / (1 << 20));
+  auto mib = [](std::size_t bytes) { return double(bytes) / (1 << 20); };
+  fmt::print("  peak: {:.0f} MiB resident, {:.0f} MiB of them tensors\n",
+             mib(peak_resident_bytes().value_or(0)), mib(memory_stats().peak));
 }
 
 void reading(Bench& bench) {
