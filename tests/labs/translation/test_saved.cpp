@@ -12,7 +12,6 @@
 #include "tests/engine/io/files.h"
 
 using namespace labgrad;
-using namespace labgrad::tests;
 using namespace labgrad::labs::translation;
 
 namespace {
