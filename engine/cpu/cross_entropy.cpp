@@ -22,18 +22,32 @@ using namespace cpu;
 
 namespace {
 
+template <class T>
+constexpr T none = -std::numeric_limits<T>::infinity();  // e^none = 0
+
 // With s = max x:  z = s + log Σ e^(x - s)
 template <class T>
-T log_sum_exp_of(const T* x, std::int64_t n) {
+T short_log_sum_exp(const T* x, std::int64_t n) {
+  T z{};
+  with_row_shape<T>(n, [&]<int L, int K>() {
+    using V = Vec<T, L>;
+    const auto row = Row<T, L, K>::load(x, n, none<T>);
+    const T s = row.largest();
+    // inf - inf would be NaN.
+    z = std::isinf(s) ? s : s + std::log(row.map([s](V v) { return exp(v - s); }).total());
+  });
+  return z;
+}
+
+template <class T>
+T long_log_sum_exp(const T* x, std::int64_t n) {
   using V = Vec<T>;
-  constexpr T none = -std::numeric_limits<T>::infinity();  // e^none = 0
   constexpr int w = lanes<T>;
   const std::int64_t count = n / w;
-  V end = splat<V>(none);
-  each_vector<T>(count * w, n, none, [&](auto read, auto) { end = read(x); });
+  const V end = load_end(x, n, none<T>);
   const T s = max_lanes(fold_vectors(
       count, end, [](V a, V b) { return max(a, b); }, [&](auto k) { return load(x + k * w); }));
-  if (std::isinf(s)) return s;  // inf - inf below would be NaN
+  if (std::isinf(s)) return s;
   const V sums = sum_vectors<T>(count, [&](auto k) { return exp(load(x + k * w) - s); });
   return s + std::log(sum_lanes(sums + exp(end - s)));
 }
@@ -61,7 +75,8 @@ void Cpu::log_sum_exp(const Array& z, const Array& x, int dim) const {
         x.shape, dim, costly_grain,
         [&](std::int64_t i, std::int64_t j) {
           const InRow<T> row(x.as<T>() + j, n, x.strides[dim]);
-          z.as<T>()[i] = log_sum_exp_of(row.get(), n);
+          const auto f = n <= short_row<T> ? &short_log_sum_exp<T> : &long_log_sum_exp<T>;
+          z.as<T>()[i] = f(row.get(), n);
         },
         z.strides, x.strides);
   });

@@ -2,13 +2,18 @@
 // The loops around the micro-kernel, for products whose operands may be anything that can be
 // copied into panels: matrices (gemm.cpp) or images seen as matrices (the convolutions).
 //
-//   for the depth in steps of depth_block          a slice of A and B whose panels fit in the
-//   caches
-//     for the columns in steps of column_block     B's slice copied once: 3 MiB in the last cache
+//   for the depth in steps of depth_block          C is read and written once for each slice
+//     for the columns in steps of column_block     B's slice copied once, into the last cache
 //       for row groups x column groups             the tasks, divided among threads
-//         for each panel of two registers          32 KiB of B stay in the first cache
-//           for each tile_rows rows                A's group (150 KiB) comes from the second cache
+//         for each panel of two registers          of B, one tile wide
+//           for each tile_rows rows                A's group comes from the second cache
 //             tile
+//
+// In f32, with registers of 64 bytes: a slice of B is 6 MiB, a panel 64 KiB, a group of A 224 KiB;
+// a panel streams from the second cache (2 MiB), at an eighth of what that can give. Half the depth
+// would keep it in the first cache, but costs 8 % at 1024 and above, where C then goes four times
+// through memory instead of twice. With 32 bytes, whose machines have second caches of 256 or 512
+// KiB: 3 MiB, 16 KiB and 48 KiB.
 //
 // Threads divide C, never a sum.
 
@@ -28,7 +33,7 @@ struct Panel {
   std::int64_t stride;
 };
 
-inline constexpr std::int64_t depth_block = 256;
+inline constexpr std::int64_t depth_block = register_bytes == 64 ? 512 : 256;
 inline constexpr std::int64_t column_block = 3072;
 inline constexpr std::int64_t row_group = 8 * tile_rows;
 // Copied rows are this much longer than the depth, so that they don't all fall in one cache set.

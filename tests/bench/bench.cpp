@@ -101,7 +101,8 @@ void Bench::measure_limits() {
   limits_.bytes = 12.0 * double(n) / triad.low;
 
   fmt::print(
-      "threads: {}; floats in a register: {}; microseconds a call: median (quickest - slowest) of "
+      "\nthreads: {}; floats in a register: {}; microseconds a call: median (quickest - slowest) "
+      "of "
       "{} "
       "samples\n\n",
       threads, lanes<float>, options_.samples);
@@ -110,7 +111,7 @@ void Bench::measure_limits() {
 }
 
 void Bench::print(const std::string& name, Work work, Times times) {
-  rows_.push_back({name, work, times});
+  rows_.push_back({name, num_threads(), work, times, limits_});
   const double flops = work.flops / times.median, bytes = work.bytes / times.median;
   std::string line =
       fmt::format("{:<36} {:>10} {:>23} {:>14} {:>13} {:>9} {:>10}", name, duration(times.median),
@@ -126,18 +127,25 @@ void Bench::write(const std::string& path) const {
   Json list = Json::array();
   for (const Row& row : rows_) {
     Json entry = Json::object({{"name", row.name},
-                               {"seconds", row.times.median},
-                               {"quickest", row.times.low},
-                               {"slowest", row.times.high},
+                               {"threads", row.threads},
+                               {"unit", "s"},
+                               {"median", row.times.median},
+                               {"min", row.times.low},
+                               {"max", row.times.high},
                                {"samples", row.times.samples}});
-    if (row.work.flops > 0) entry.set("flops", row.work.flops / row.times.median);
-    if (row.work.bytes > 0) entry.set("bytes_per_second", row.work.bytes / row.times.median);
+    const double flops = row.work.flops / row.times.median;
+    const double bytes = row.work.bytes / row.times.median;
+    if (flops > 0) {
+      entry.set("gflops_per_second", flops * 1e-9);
+      entry.set("fma_fraction", flops / row.limits.flops);
+    }
+    if (bytes > 0) {
+      entry.set("gbytes_per_second", bytes * 1e-9);
+      entry.set("triad_fraction", bytes / row.limits.bytes);
+    }
     list.push_back(std::move(entry));
   }
-  write_json(path, Json::object({{"threads", num_threads()},
-                                 {"fma_flops", limits_.flops},
-                                 {"triad_bytes_per_second", limits_.bytes},
-                                 {"rows", std::move(list)}}));
+  write_json(path, list);
 }
 
 }  // namespace labgrad::bench

@@ -56,7 +56,9 @@ class Bench {
 
   // Measures and prints the machine's limits at the present number of threads.
   void measure_limits();
-  // All rows so far as JSON, whole or not at all.
+  // All rows so far as a JSON list, whole or not at all. Each row has name, threads, unit, median,
+  // min, max and samples; and, where the work is known, gflops_per_second, gbytes_per_second and
+  // what fractions of the limits (at as many threads) these are.
   void write(const std::string& path) const;
   std::size_t rows() const { return rows_.size(); }
 
@@ -81,8 +83,10 @@ class Bench {
  private:
   struct Row {
     std::string name;
+    int threads;
     Work work;
     Times times;
+    Limits limits;
   };
 
   static Times summary(std::vector<double> taken);
@@ -102,6 +106,7 @@ void bench_gemm(Bench& bench);
 void bench_kernels(Bench& bench);
 void bench_ops(Bench& bench);
 void bench_readers(Bench& bench);
+void bench_steps(Bench& bench);
 void bench_translation(Bench& bench);
 
 }  // namespace labgrad::bench

@@ -17,9 +17,10 @@ struct Product {
 };
 
 void product(Bench& bench, const Product& p) {
-  const std::string name =
-      fmt::format("gemm{} {}{}x{}x{}", p.turned ? ".nt" : "",
-                  p.batch > 1 ? std::to_string(p.batch) + " of " : "", p.m, p.n, p.k);
+  const std::string batch = p.batch > 1 ? fmt::format("{}x", p.batch) : "";
+  const std::string size =
+      p.m == p.n && p.n == p.k ? std::to_string(p.n) : fmt::format("{}x{}x{}", p.m, p.n, p.k);
+  const std::string name = fmt::format("gemm{}.{}{}", p.turned ? ".nt" : "", batch, size);
   if (!bench.wants(name)) return;
   const Tensor a = noise({p.batch, p.m, p.k});
   const Tensor b = p.turned ? noise({p.batch, p.n, p.k}) : noise({p.batch, p.k, p.n});
