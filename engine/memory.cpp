@@ -86,16 +86,18 @@ enum class CacheState : unsigned char { unused, alive, gone };
 thread_local CacheState state = CacheState::unused;
 thread_local ThreadCache* this_cache = nullptr;
 
+void release_pool();
+
 void pool_push(SizeClass c, void* block) {
-  // In use and cached together stay within twice what has been in use at once. A step of training
-  // needs that much: its gradients have the sizes of its results, which live on until then.
-  const std::size_t limit = 2 * std::max(cache_floor, most.load(std::memory_order_relaxed));
+  // In use and cached together stay within twice what has been in use at once, and a quarter of
+  // that for the rounding of sizes. A step of training needs as much: its gradients have the sizes
+  // of its results, which live on until then.
+  const std::size_t limit = std::max(cache_floor, most.load(std::memory_order_relaxed)) / 2 * 5;
   const std::size_t held =
       live.load(std::memory_order_relaxed) + cached.load(std::memory_order_relaxed);
-  if (c.bytes > slab_small && held + c.bytes > limit) {
-    std::free(block);
-    return;
-  }
+  // Beyond that all cached blocks go: what is needed again will come back, and sizes that a program
+  // has done with don't keep out those that it uses.
+  if (c.bytes > slab_small && held + c.bytes > limit) release_pool();
   std::lock_guard lock(pool().mutex);
   pool().lists.push(c, block);
   cached.fetch_add(c.bytes, std::memory_order_relaxed);
@@ -113,6 +115,15 @@ SizeClass class_of_index(int index) {
   const int shift = (index - 9) / 4 + 1;
   const int quarter = (index - 9) % 4 + 5;
   return {index, (static_cast<std::size_t>(quarter) << shift) * unit};
+}
+
+// Frees what the shared pool caches, but for the parts of slabs.
+void release_pool() {
+  for (int i = 1; i < class_count; ++i) {
+    const SizeClass c = class_of_index(i);
+    if (c.bytes <= slab_small) continue;
+    while (void* block = pool_pop(c)) std::free(block);
+  }
 }
 
 ThreadCache::~ThreadCache() {
@@ -205,13 +216,11 @@ MemoryStats memory_stats() {
 void reset_peak_memory() { peak.store(live.load(std::memory_order_relaxed)); }
 
 void release_cached_memory() {
-  for (int i = 1; i < class_count; ++i) {
-    const SizeClass c = class_of_index(i);
-    if (c.bytes <= slab_small) continue;  // parts of a slab
-    if (ThreadCache* mine = cache())
-      while (void* block = mine->lists.pop(c)) std::free(block);
-    while (void* block = pool_pop(c)) std::free(block);
-  }
+  if (ThreadCache* mine = cache())
+    for (int i = 1; i < class_count; ++i)
+      if (const SizeClass c = class_of_index(i); c.bytes > slab_small)
+        while (void* block = mine->lists.pop(c)) std::free(block);
+  release_pool();
 }
 
 void count_live(std::size_t bytes) {
