@@ -250,6 +250,17 @@ class Kernels {
   virtual void gru_step_backward(const Array& dxs, const Array& du, const Array& dh,
                                  const Array& dy, const Array& gates, const Array& h) const = 0;
 
+  // ---- attention; all arrays dense ----
+  // e[b,i,j] = Σ_u v[u] tanh(q[b,i,u] + k[b,j,u]), of q (B, Q, U), k (B, K, U) and v (U).
+  virtual void additive_scores(const Array& e, const Array& q, const Array& k,
+                               const Array& v) const = 0;
+  // With t = tanh(q[b,i,u] + k[b,j,u]) and g = de[b,i,j] v[u] (1 - t²):
+  //   dq[b,i,u] = Σ_j g,  dk[b,j,u] = Σ_i g,  dv[b,u] = Σ_ij de[b,i,j] t: dv (B, U) is not yet
+  // summed over b.
+  virtual void additive_scores_backward(const Array& dq, const Array& dk, const Array& dv,
+                                        const Array& de, const Array& q, const Array& k,
+                                        const Array& v) const = 0;
+
   // ---- indices; i64, already checked to lie in 0 .. size-1 ----
   // out[i][j][k] = x[index[i][j][k]][j][k] for dim 0, and so on; out.shape == index.shape.
   virtual void gather(const Array& out, const Array& x, const Array& index, int dim) const = 0;

@@ -2,6 +2,7 @@
 // All ops.
 
 #include "engine/ops/arithmetic.h"
+#include "engine/ops/attention.h"
 #include "engine/ops/batch_norm.h"
 #include "engine/ops/broadcast.h"
 #include "engine/ops/conv.h"

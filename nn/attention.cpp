@@ -81,8 +81,8 @@ AdditiveAttention::AdditiveAttention(std::int64_t q_dim, std::int64_t k_dim, std
 namespace {
 
 // vᵀ tanh(W_q q + W_k k) of q (B, Q, h) and k (B, K, h), both projected.
-Tensor additive(const Tensor& q, const Tensor& k, Linear& v) {
-  return squeeze(v(tanh(unsqueeze(q, 2) + unsqueeze(k, 1))), -1);
+Tensor additive(const Tensor& q, const Tensor& k, const Linear& v) {
+  return additive_scores(q, k, squeeze(v.weight, 0));
 }
 
 }  // namespace

@@ -72,6 +72,12 @@ class Naive : public Kernels {
                                const Array& x, const Array& mean, const Array& rstd, const Array& w,
                                const Array& b, Plane window, bool of_batch) const override;
 
+  // attention.cpp
+  void additive_scores(const Array& e, const Array& q, const Array& k,
+                       const Array& v) const override;
+  void additive_scores_backward(const Array& dq, const Array& dk, const Array& dv, const Array& de,
+                                const Array& q, const Array& k, const Array& v) const override;
+
   // recurrent.cpp
   void gru_step(const Array& y, const Array& gates, const Array& xs, const Array& u, const Array& b,
                 const Array& h, const Array& real) const override;

@@ -1,5 +1,6 @@
-// Rows for engine/ops/matmul.h.
+// Rows for engine/ops/matmul.h and engine/ops/attention.h.
 
+#include "engine/ops/attention.h"
 #include "engine/ops/matmul.h"
 
 #include "engine/samples/rows.h"
@@ -61,6 +62,13 @@ Rows product_rows() {
                  operands({{131}, {131}})},
        .linear = Linear::each,
        .rounds_by_layout = true},
+      {.op = "additive_scores",
+       .f = [](const Tensors& x) { return additive_scores(x[0], x[1], x[2]); },
+       .cases = {operands({{2, 2, 3}, {2, 4, 3}, {3}}), operands({{1, 1, 1}, {1, 1, 1}, {1}}),
+                 operands({{3, 1, 2}, {3, 2, 2}, {2}}), operands({{0, 2, 3}, {0, 1, 3}, {3}}),
+                 operands({{2, 2, 0}, {2, 3, 0}, {0}}), operands({{2, 0, 2}, {2, 3, 2}, {2}}),
+                 operands({{40, 3, 33}, {40, 9, 33}, {33}}, true)},
+       .f32_error = 3e-6},
   };
 }
 

@@ -79,6 +79,9 @@ void by_length(Lab& lab) {
   }
   lab.check_greater("on the longest sentences attention's BLEU over the plain model's (difference)",
                     on_long, data.multi30k ? 0 : 0.05);
+  if (!data.multi30k)
+    lab.check_greater("attention gains more on the longest than on the shortest (difference)",
+                      on_long - on_short, 0);
   const double plain_kept = plain.back() / plain.front();
   const double attention_kept = attention.back() / attention.front();
   lab.check_greater(

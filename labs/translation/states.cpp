@@ -26,13 +26,13 @@ Families families(const Task& task) {
              "eine junge frau auf einem braunen pferd ."},
             {"ein hund rennt durch den schnee .", "ein schwarzer hund läuft im schnee .",
              "durch den schnee rennt ein hund ."}};
-  return {{"der mann sieht einen hund .", "heute sieht der mann einen hund .",
+  return {{"der mann sieht einen hund .", "ein mann sieht den hund .",
            "der alte mann sieht einen hund ."},
-          {"der hund sieht einen mann .", "heute sieht der hund einen mann .",
+          {"der hund sieht einen mann .", "ein hund sieht den mann .",
            "der alte hund sieht einen mann ."},
-          {"die frau kauft eine lampe .", "heute kauft die frau eine lampe .",
+          {"die frau kauft eine lampe .", "eine frau kauft die lampe .",
            "die junge frau kauft eine lampe ."},
-          {"das kind spielt im garten .", "im garten spielt das kind .",
+          {"das kind spielt im garten .", "ein kind spielt im garten .",
            "das kleine kind spielt im garten ."}};
 }
 
@@ -64,8 +64,9 @@ void states(Lab& lab) {
   NoGrad no_grad;
   lab.say(
       "The plain model has to put all of a sentence into the encoder's last state. Four families "
-      "of sentences, of which each says nearly the same in other words or in another order, as "
-      "points: the last state, projected onto the two directions in which the points differ most.");
+      "of sentences, each of which says nearly the same in other words, as points; the first two "
+      "have the same words, but who sees whom differs: the last state, projected onto the two "
+      "directions in which the points differ most.");
   Tensors points;
   std::vector<std::size_t> family;
   std::vector<std::string> texts;
