@@ -2,10 +2,11 @@
 //
 //   for each chunk of the batch                               the tasks, divided among threads
 //     for each strip of result rows: its padded plane         192 KiB in the second cache
-//       for each row of the strip                             dy's row stays in the first cache
-//         for each run of the patches                         columns of the product
-//           for each panel of the run's numbers               read on the plane, as are ...
-//             the micro-kernel over the row's pixels          ... dy's channels, dense by pixel
+//       for each row of the strip
+//         for each tile_rows filters                          their dy copied: 9 KiB, and ...
+//           for each run of the patches                       ... a row of the plane, 21 KiB, stay
+//             for each panel of the run's numbers                 in the first cache
+//               the micro-kernel over the row's pixels        the plane read where it is
 //
 // Where patches are short (few channels) the roles change: dwᵀ = patchesᵀ · dy.
 

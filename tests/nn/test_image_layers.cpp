@@ -50,6 +50,27 @@ TEST_CASE("BatchNorm2d: trains on the batch's statistics, evaluates on the runni
   CHECK_THROWS_WITH_AS(norm(ones({2, 3})), doctest::Contains("needs images"), Error);
 }
 
+TEST_CASE("BatchNormReLUMaxPool2d: the three layers, with BatchNorm2d's names") {
+  Generator generator(13);
+  nn::BatchNormReLUMaxPool2d one(3, 2, {.momentum = 0.3});
+  nn::BatchNorm2d norm(3, {.momentum = 0.3});
+  for (nn::BatchNorm2d* n : {static_cast<nn::BatchNorm2d*>(&one), &norm}) {
+    n->weight = tensor({1.5, -1.0, 0.5});
+    n->bias = tensor({0.1, 0.2, -0.3});
+  }
+  for (std::size_t i = 0; i < 4; ++i)
+    CHECK(one.state_dict()[i].first == norm.state_dict()[i].first);
+  const Tensor x = randn({4, 3, 5, 7}, generator) * 2 + 1;
+  for (bool training : {true, false}) {
+    one.train(training);
+    norm.train(training);
+    CHECK(bit_difference(one(x), max_pool2d(relu(norm(x)), 2)) == "");
+    CHECK(bit_difference(one.running_mean, norm.running_mean) == "");
+    CHECK(bit_difference(one.running_var, norm.running_var) == "");
+  }
+  CHECK(one.details() == "channels=3, eps=1e-05, momentum=0.3, window=2x2");
+}
+
 TEST_CASE("pooling layers call their ops") {
   Generator generator(12);
   const Tensor x = randn({1, 2, 6, 8}, generator);
