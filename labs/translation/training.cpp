@@ -33,7 +33,7 @@ Recipe own_recipe(Lab& lab, const Task& task) {
             .layers = 1,
             .dropout = 0,
             .word_dropout = 0.3,
-            .lr = 2e-3,
+            .lr = 3e-3,
             .cosine = lab.options().given("epochs"),
             .epochs = lab.epochs(10, 10, 40),
             .batch = lab.batch(128, 128, 128),

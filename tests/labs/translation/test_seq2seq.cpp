@@ -58,9 +58,10 @@ TEST_CASE("translation: the seed's weights, scores, loss and gradients are PyTor
       const Tensor loss = translation_loss(l, y);
       CHECK(!(std::abs(loss.item() - want.at("loss").as_double()) > 1e-12));
       loss.backward();
-      for (auto& [name, parameter] : seq2seq.named_parameters()) {
-        CAPTURE(name);
-        CHECK(difference(parameter.grad(), golden::doubles(want.at("grads").at(name))) == "");
+      for (const nn::NamedTensor& named : seq2seq.named_parameters()) {
+        CAPTURE(named.first);
+        CHECK(difference(named.second.grad(), golden::doubles(want.at("grads").at(named.first))) ==
+              "");
       }
     }
   }
