@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <vector>
 
 #include "labs/translation/sections.h"
 #include "labs/translation/task.h"
@@ -13,7 +14,8 @@ using namespace labgrad::labs;
 void add_options(Options& o) {
   o.group("Translating with a saved model");
   o.add_string("translate", "TEXT", "translate a German sentence, and do no more");
-  o.add_string("model", "FILE", "the model for it; attention.safetensors in --out if left out");
+  o.add_string("model", "FILE",
+               "the model for it; attention.safetensors of the last training if left out");
   o.add_int("beam", "N", "how many beginnings of a sentence beam search keeps; 1: greedy", 4,
             {.min = 1, .max = 100});
 }
@@ -41,10 +43,16 @@ int main(int argc, char** argv) {
                       "single vector and once with attention to every word of the source.",
            .seed = 0});
   add_options(lab.options());
-  if (std::any_of(argv + 1, argv + argc,
-                  [](std::string_view arg) { return arg.starts_with("--translate"); })) {
+  std::vector<const char*> args(argv, argv + argc);
+  const auto given = [&](std::string_view option) {
+    return std::any_of(args.begin() + 1, args.end(),
+                       [&](std::string_view arg) { return arg.starts_with(option); });
+  };
+  if (given("--translate")) {
+    // In a folder of its own: the report of the training stays.
+    if (!given("--out")) args.push_back("--out=build/out/translation/sentence");
     lab.section("translate", "A sentence translated", translation::translate_one);
-    return lab.run(argc, argv);
+    return lab.run(static_cast<int>(args.size()), args.data());
   }
   lab.start(tell_data);
   lab.section("recurrent", "Part 0: recurrent networks", translation::recurrent);

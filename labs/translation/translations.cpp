@@ -80,8 +80,10 @@ void translations(Lab& lab) {
 }
 
 void translate_one(Lab& lab) {
-  const std::filesystem::path path =
-      lab.options().text_or("model", (lab.out_dir() / "attention.safetensors").string());
+  // In the folder of the run, or the one above it, where a training leaves its models.
+  std::filesystem::path path = lab.out_dir() / "attention.safetensors";
+  if (!std::filesystem::exists(path)) path = lab.out_dir().parent_path() / "attention.safetensors";
+  path = lab.options().text_or("model", path.string());
   if (!std::filesystem::exists(path))
     throw MissingFile(path, "train a model first, by running this program without --translate");
   SavedModel saved = load_model(path);
