@@ -11,8 +11,8 @@
 //
 // In f32, with registers of 64 bytes: a slice of B is 6 MiB, a panel 64 KiB, a group of A 224 KiB;
 // a panel streams from the second cache (2 MiB), at an eighth of what that can give. Half the depth
-// would keep it in the first cache, but costs 8 % at 1024 and above, where C then goes four times
-// through memory instead of twice. With 32 bytes, whose machines have second caches of 256 or 512
+// would keep it in the first cache, but is slower by some percent from 256 on, for C then goes
+// twice as often through memory. With 32 bytes, whose machines have second caches of 256 or 512
 // KiB: 3 MiB, 16 KiB and 48 KiB.
 //
 // Threads divide C, never a sum.
