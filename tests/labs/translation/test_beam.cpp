@@ -123,3 +123,31 @@ TEST_CASE("translation: a beam of 1 writes what greedy search writes, alone or i
     }
   }
 }
+
+// A hypothesis that went on from another one's state would not have the score of its words.
+TEST_CASE("translation: a beam's score is what the model says of the sentence as a whole") {
+  int compared = 0;
+  for (const bool attention : {false, true})
+    for (const std::uint64_t seed : {11, 12, 13}) {
+      manual_seed(seed);
+      Seq2Seq model(
+          {.source_words = 20, .target_words = 9, .embedding = 6, .hidden = 8, .layers = 2},
+          attention);
+      model.to(f64);
+      model.eval();
+      const Tensor x = tensor({{2}, {9}, {17}, {5}, {3}});
+      const Translated best = translate_with_beam(model, x, 5);
+      std::vector<std::int64_t> y = {2};
+      y.insert(y.end(), best.words.begin(), best.words.end());
+      if (best.complete) y.push_back(3);
+      const auto n = static_cast<std::int64_t>(y.size());
+      const Tensor l = squeeze(model.forward(x, from_values(y, {n, 1}), tensor({5})), 1);
+      const Tensor log_p = log_softmax(narrow(l, 1, 3, 6), 1);  // of <eos> and the words
+      double total = 0;
+      for (std::int64_t t = 1; t < n; ++t)
+        total += log_p.at({t - 1, y[static_cast<std::size_t>(t)] - 3});
+      CHECK(!(std::abs(best.score - total / static_cast<double>(n - 1)) > 1e-12));
+      compared += n > 3 ? 1 : 0;
+    }
+  CHECK(compared > 2);
+}
