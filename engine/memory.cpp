@@ -89,10 +89,9 @@ thread_local ThreadCache* this_cache = nullptr;
 void release_pool();
 
 void pool_push(SizeClass c, void* block) {
-  // In use and cached together stay within twice what has been in use at once, and a quarter of
-  // that for the rounding of sizes. A step of training needs as much: its gradients have the sizes
-  // of its results, which live on until then.
-  const std::size_t limit = std::max(cache_floor, most.load(std::memory_order_relaxed)) / 2 * 5;
+  // In use and cached together stay within twice what has been in use at once. A step of training
+  // needs as much: its gradients have the sizes of its results, which live on until then.
+  const std::size_t limit = 2 * std::max(cache_floor, most.load(std::memory_order_relaxed));
   const std::size_t held =
       live.load(std::memory_order_relaxed) + cached.load(std::memory_order_relaxed);
   // Beyond that all cached blocks go: what is needed again will come back, and sizes that a program
