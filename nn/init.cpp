@@ -51,6 +51,13 @@ void kaiming_uniform_(Tensor& w, double a, Generator& g) {
   uniform_(w, -bound, bound, g);
 }
 
+void kaiming_normal_(Tensor& w, Fan fan, Generator& g) {
+  if (w.numel() == 0) return;
+  NoGrad no_grad;
+  const Fans f = fans(w, "kaiming_normal_");
+  normal_(w, 0, std::sqrt(2.0) / std::sqrt(fan == Fan::in ? f.in : f.out), g);
+}
+
 void xavier_uniform_(Tensor& w, double gain, Generator& g) {
   if (w.numel() == 0) return;
   NoGrad no_grad;

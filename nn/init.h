@@ -13,6 +13,10 @@ namespace labgrad::nn {
 // Uniform in ±√3·gain/√fan_in with gain = √(2/(1 + a²)); He et al. 2015, section 2.2. a is the
 // slope of a leaky ReLU; PyTorch's Linear and Conv use a = √5, which makes the bound 1/√fan_in.
 void kaiming_uniform_(Tensor& w, double a = 0, Generator& g = default_generator());
+// Normal with standard deviation √(2/fan), of the fan that is named; He et al. 2015, equation 10
+// (Fan::in, forward) and 14 (Fan::out, backward).
+enum class Fan : std::uint8_t { in, out };
+void kaiming_normal_(Tensor& w, Fan fan = Fan::in, Generator& g = default_generator());
 // Uniform in ±gain·√(6/(fan_in + fan_out)); Glorot and Bengio 2010, equation 16.
 void xavier_uniform_(Tensor& w, double gain = 1, Generator& g = default_generator());
 // Normal with standard deviation gain·√(2/(fan_in + fan_out)).

@@ -136,7 +136,7 @@ Tensor relu(const Tensor& x) {
 Tensor relu6(const Tensor& x) {
   if (!is_floating(x.dtype()))
     fail(std::string("relu6: needs a floating dtype (f32 or f64), got ") + name_of(x.dtype()));
-  Tensor clamped = empty(x.shape(), x.dtype(), x.device());
+  Tensor clamped = raw::like(x, x.dtype());
   kernels(x.device()).clamp(clamped.array(), x.array(), 0, 6);
   return differentiable("relu6", clamped, wrt(x, [](const Tensor& dy, const Tensor& y) {
                           return where((y > 0) & (y < 6), dy, 0);

@@ -45,6 +45,15 @@ TEST_CASE("make data: tells what is missing and what runs without it") {
   CHECK(fetch(scratch, "imagenet").status == 2);
 }
 
+TEST_CASE("make data: says what to put where for weights that no address offers") {
+  const Scratch scratch("fetch");
+  const Run run = fetch(scratch, "mobilenet_v2");
+  CHECK(run.status == 1);
+  CHECK(has(run.output, "--from FOLDER mobilenet_v2"));
+  CHECK(has(run.output, "into/mobilenet_v2/model.safetensors"));
+  CHECK(has(run.output, "1 of 1 files missing"));
+}
+
 TEST_CASE("make data: a file of the wrong checksum is never used") {
   const Scratch scratch("fetch");
   const std::string name = "t10k-labels-idx1-ubyte";

@@ -98,6 +98,7 @@ TEST_CASE(
   CHECK((y * 2 + y).strides() == last);
   CHECK((y * randn({6, 1, 1}, generator)).strides() == last);
   CHECK(clamp(y, 0, 6).strides() == last);
+  CHECK(relu6(y).strides() == last);
   CHECK(to(y, f64).strides() == last);
   CHECK(batch_norm(y, {}, {}, {}, {}, {.training = true}).strides() == last);
   CHECK(contiguous(y).is_contiguous());
