@@ -109,6 +109,7 @@ Trained train_reader(Lab& lab, Kind kind) {
     const data::ReadingScore s = score(out.on_test, data.test, train_lengths);
     return Metrics{{"test exact", s.exact_accuracy()}, {"test CER", s.cer()}};
   };
+  release_cached_memory();  // what earlier sections held doesn't count
   out.history = train(lab, training);
   save_safetensors(lab.out_dir() / (name_of(kind) + "_reader.safetensors"), reader.state_dict());
   // The last epoch is always scored; only a resumed run that was complete has not read yet.

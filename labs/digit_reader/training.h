@@ -22,7 +22,7 @@ struct Trained {
   // At most during a step: bytes of tensors, and of the whole process where the system tells. 0: no
   // step was made in this run.
   std::size_t step_bytes = 0, step_resident = 0;
-  Json config = {};            // what the run was, under the notebook's names
+  Json config = {};  // what the run was, under the notebook's names
   // Of the first strips of Task::test and Task::longer.
   std::vector<Reading> on_test = {}, on_long = {};
 };
