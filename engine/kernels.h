@@ -170,10 +170,10 @@ class Kernels {
   // dx = y ⊙ (dy - Σ dy ⊙ y), or with log: dx = dy - e^y Σ dy.
   virtual void softmax_backward(const Array& dx, const Array& y, const Array& dy, int dim,
                                 bool log) const = 0;
-  // z = log Σ e^x along dim, where z has size 1. A row of nothing but -inf gives -inf, one with inf
-  // and no NaN gives inf.
+  // Along dim, where z has size 2: z_0 = max x and z_1 = log Σ e^(x - z_0), whose sum in f32 may
+  // have lost z_1. Where z_0 is infinite, z_1 is 0.
   virtual void log_sum_exp(const Array& z, const Array& x, int dim) const = 0;
-  // dx = s (e^(x - z) - [at its own place along dim == target]); z = log_sum_exp(x), target (i64,
+  // dx = s (e^((x - z_0) - z_1) - [its place along dim == target]); z of log_sum_exp, target (i64,
   // in 0 .. size-1) and s have size 1 at dim. Zeros where s is 0, whatever x is.
   virtual void cross_entropy_backward(const Array& dx, const Array& x, const Array& z,
                                       const Array& target, const Array& s, int dim) const = 0;

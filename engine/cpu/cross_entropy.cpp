@@ -1,4 +1,4 @@
-// The two halves of the cross-entropy: forward a row of scores becomes one number, backward a row
+// The two halves of the cross-entropy: forward a row of scores becomes two numbers, backward a row
 // of gradients. Each row is read from memory once and, backward, written once; what a second look
 // needs is in the first cache (5,893 classes of the translation are 23 KiB). log softmax and
 // gather, with their gradients, read or write as many numbers seven times, and not three. Rows are
@@ -26,42 +26,48 @@ namespace {
 template <class T>
 constexpr T none = -std::numeric_limits<T>::infinity();  // e^none = 0
 
-// With s = max x:  z = s + log Σ e^(x - s)
+// z_0 = max x,  z_1 = log Σ e^(x - z_0)
 template <class T>
-T short_log_sum_exp(const T* x, std::int64_t n) {
-  T z{};
+struct LogSum {
+  T shift, log;
+};
+
+template <class T>
+LogSum<T> short_log_sum_exp(const T* x, std::int64_t n) {
+  LogSum<T> z{};
   with_row_shape<T>(n, [&]<int L, int K>() {
     using V = Vec<T, L>;
     const auto row = Row<T, L, K>::load(x, n, none<T>);
     const T s = row.largest();
     // inf - inf would be NaN.
-    z = std::isinf(s) ? s : s + std::log(row.map([s](V v) { return exp(v - s); }).total());
+    z = {s, std::isinf(s) ? T(0) : std::log(row.map([s](V v) { return exp(v - s); }).total())};
   });
   return z;
 }
 
 template <class T>
-T long_log_sum_exp(const T* x, std::int64_t n) {
+LogSum<T> long_log_sum_exp(const T* x, std::int64_t n) {
   using V = Vec<T>;
   constexpr int w = lanes<T>;
   const std::int64_t count = n / w;
   const V end = load_end(x, n, none<T>);
   const T s = max_lanes(fold_vectors(
       count, end, [](V a, V b) { return max(a, b); }, [&](auto k) { return load(x + k * w); }));
-  if (std::isinf(s)) return s;
+  if (std::isinf(s)) return {s, T(0)};
   const V sums = sum_vectors<T>(count, [&](auto k) { return exp(load(x + k * w) - s); });
-  return s + std::log(sum_lanes(sums + exp(end - s)));
+  return {s, std::log(sum_lanes(sums + exp(end - s)))};
 }
 
-// dx = s (e^(x - z) - [k == target])
+// dx = s (e^((x - z_0) - z_1) - [k == target])
 template <class T>
-void row_backward(T* dx, const T* x, T z, std::int64_t target, T s, std::int64_t n) {
+void row_backward(T* dx, const T* x, LogSum<T> z, std::int64_t target, T s, std::int64_t n) {
   if (s == 0) {
     std::fill(dx, dx + n, T(0));
     return;
   }
-  each_vector<T>(0, n, T(0),
-                 [&](auto read, auto write) { write(dx, Vec<T>(exp(Vec<T>(read(x) - z)) * s)); });
+  each_vector<T>(0, n, T(0), [&](auto read, auto write) {
+    write(dx, Vec<T>(exp((read(x) - z.shift) - z.log) * s));
+  });
   dx[target] -= s;
 }
 
@@ -77,7 +83,9 @@ void Cpu::log_sum_exp(const Array& z, const Array& x, int dim) const {
         [&](std::int64_t i, std::int64_t j) {
           const InRow<T> row(x.as<T>() + j, n, x.strides[dim]);
           const auto f = n <= short_row<T> ? &short_log_sum_exp<T> : &long_log_sum_exp<T>;
-          z.as<T>()[i] = f(row.get(), n);
+          const LogSum<T> sum = f(row.get(), n);
+          z.as<T>()[i] = sum.shift;
+          z.as<T>()[i + z.strides[dim]] = sum.log;
         },
         z.strides, x.strides);
   });
@@ -94,8 +102,8 @@ void Cpu::cross_entropy_backward(const Array& dx, const Array& x, const Array& z
         [&](std::int64_t i, std::int64_t j, std::int64_t k, std::int64_t l, std::int64_t m) {
           const OutRow<T> out(dx.as<T>() + i, n, dx.strides[dim]);
           const InRow<T> row(x.as<T>() + j, n, x.strides[dim]);
-          row_backward(out.get(), row.get(), z.as<T>()[k], target.as<std::int64_t>()[l],
-                       s.as<T>()[m], n);
+          row_backward<T>(out.get(), row.get(), {z.as<T>()[k], z.as<T>()[k + z.strides[dim]]},
+                          target.as<std::int64_t>()[l], s.as<T>()[m], n);
         },
         dx.strides, x.strides, z.strides, target.strides, s.strides);
   });

@@ -60,7 +60,7 @@ void Naive::softmax_backward(const Array& dx, const Array& y, const Array& dy, i
   });
 }
 
-// With s = max x:  z = s + log Σ e^(x - s)
+// z_0 = max x,  z_1 = log Σ e^(x - z_0)
 void Naive::log_sum_exp(const Array& z, const Array& x, int dim) const {
   const std::int64_t n = x.shape[dim], from = x.strides[dim];
   dispatch_floating(x.dtype, "log_sum_exp", [&](auto tag) {
@@ -71,18 +71,16 @@ void Naive::log_sum_exp(const Array& z, const Array& x, int dim) const {
           const T* a = x.as<T>() + j;
           double shift = -std::numeric_limits<double>::infinity(), sum = 0;
           for (std::int64_t k = 0; k < n; ++k) shift = larger(shift, double(a[k * from]));
-          if (std::isinf(shift)) {  // inf - inf below would be NaN
-            z.as<T>()[i] = static_cast<T>(shift);
-            return;
-          }
-          for (std::int64_t k = 0; k < n; ++k) sum += std::exp(a[k * from] - shift);
-          z.as<T>()[i] = static_cast<T>(shift + std::log(sum));
+          z.as<T>()[i] = static_cast<T>(shift);
+          if (!std::isinf(shift))  // inf - inf would be NaN
+            for (std::int64_t k = 0; k < n; ++k) sum += std::exp(a[k * from] - shift);
+          z.as<T>()[i + z.strides[dim]] = static_cast<T>(std::isinf(shift) ? 0 : std::log(sum));
         },
         z.strides, x.strides);
   });
 }
 
-// dx = s (e^(x - z) - [k == target])
+// dx = s (e^((x - z_0) - z_1) - [k == target])
 void Naive::cross_entropy_backward(const Array& dx, const Array& x, const Array& z,
                                    const Array& target, const Array& s, int dim) const {
   const std::int64_t n = x.shape[dim];
@@ -91,10 +89,11 @@ void Naive::cross_entropy_backward(const Array& dx, const Array& x, const Array&
     walk(
         without(x.shape, dim),
         [&](auto i, auto j, auto l, auto m, auto q) {
-          const double scale = s.as<T>()[q], log_sum = z.as<T>()[l];
+          const double scale = s.as<T>()[q];
+          const double shift = z.as<T>()[l], log_sum = z.as<T>()[l + z.strides[dim]];
           const std::int64_t hit = target.as<std::int64_t>()[m];
           for (std::int64_t k = 0; k < n; ++k) {
-            const double p = std::exp(x.as<T>()[j + k * x.strides[dim]] - log_sum);
+            const double p = std::exp((x.as<T>()[j + k * x.strides[dim]] - shift) - log_sum);
             const double g = scale == 0 ? 0 : scale * (p - (k == hit ? 1 : 0));
             dx.as<T>()[i + k * dx.strides[dim]] = static_cast<T>(g);
           }

@@ -122,7 +122,7 @@ Tensor class_loss(const char* op, const Tensor& logp, const Tensor& target,
 }
 
 // The same from the scores, without smoothing, w_i the weight of row i and n the sum of all:
-// z_i = ln Σ_c e^x_ic,  loss = Σ_i w_i (z_i - x_(i, t_i)) / n
+// z_i = ln Σ_c e^x_ic (as max and rest),  loss = Σ_i w_i (z_i - x_(i, t_i)) / n
 // dx_ic = dloss w_i / n (e^(x_ic - z_i) - [c = t_i])        [cross_entropy.grad]
 Tensor fused_class_loss(const Tensor& x, const Tensor& target, const CrossEntropyOptions& o,
                         const Caller& caller) {
@@ -134,12 +134,13 @@ Tensor fused_class_loss(const Tensor& x, const Tensor& target, const CrossEntrop
     const Tensor kept = target != o.ignore_index;
     safe = where(kept, target, 0);
     const Tensor counts = counts_of(safe, kept, o.weight, x.dtype());
-    Shape one = x.shape();
-    one[c] = 1;
-    z = empty(one, x.dtype(), x.device());
+    Shape two = x.shape();
+    two[c] = 2;
+    z = empty(two, x.dtype(), x.device());
     kernels(x.device()).log_sum_exp(z.array(), x.array(), c);
     // A choice and not a product: an ignored row may hold -inf.
-    const Tensor losses = where(kept, (squeeze(z, c) - at_class(x, safe)) * counts, 0);
+    const Tensor missing = (select(z, c, 0) - at_class(x, safe)) + select(z, c, 1);
+    const Tensor losses = where(kept, missing * counts, 0);
     loss = reduced(losses, counts, o.reduction);
     share = o.reduction == Reduce::mean ? counts / total_of(counts) : counts;
   }
