@@ -37,7 +37,7 @@ void write_image(const std::filesystem::path& path, const Tensor& image) {
                      std::to_string(height) + "\n255\n";
   for (const double value : values) {
     if (std::isnan(value)) fail(path.string() + ": the picture has a value that is not a number");
-    text += static_cast<char>(std::floor(std::clamp(value, 0.0, 1.0) * 255 + 0.5));
+    text += static_cast<char>(static_cast<int>(std::clamp(value, 0.0, 1.0) * 255 + 0.5));
   }
   write_file_atomic(path, text);
 }
