@@ -24,26 +24,17 @@ double forced_loss(Seq2Seq& model, const data::EncodedPairs& pairs, std::int64_t
   return total / words;
 }
 
-Accuracy free_accuracy(Seq2Seq& model, const data::EncodedPairs& pairs, bool dropout,
-                       std::int64_t batch) {
+data::TokenAccuracy free_accuracy(Seq2Seq& model, const data::EncodedPairs& pairs, bool dropout,
+                                  std::int64_t batch) {
   NoGrad no_grad;
   const nn::Evaluating evaluating(model);
   model.train(dropout);
-  Accuracy accuracy;
-  double right_words = 0, words = 0, batches = 0;
+  data::TokenAccuracy accuracy;
   for (const std::vector<std::int64_t>& rows : data::sorted_batches(pairs, batch)) {
     const data::PairBatch b = data::pair_batch(pairs, rows);
-    const std::int64_t steps = b.target.size(0) - 1;
-    const Tensor target = narrow(b.target, 0, 1, steps);
-    const Tensor own = argmax(model.forward(b.source, b.target, b.source_lengths, {.p_tf = 0}), 2);
-    const Tensor right = own == target;
-    accuracy.of_batch += sum(right).item() / static_cast<double>(steps);
-    right_words += sum(right & (target != data::pad_id)).item();
-    words += sum(b.target_lengths - 1).item();
-    batches += 1;
+    const Tensor l = model.forward(b.source, b.target, b.source_lengths, {.p_tf = 0});
+    accuracy.add(argmax(l, 2), narrow(b.target, 0, 1, b.target.size(0) - 1));
   }
-  accuracy.of_batch /= batches;
-  accuracy.of_words = right_words / words;
   return accuracy;
 }
 

@@ -7,7 +7,9 @@
 namespace labgrad::labs::translation {
 
 std::int64_t tested(Lab& lab) {
-  return std::min(lab.by_budget<std::int64_t>(40, 500, 1000), task(lab).test.ids.size());
+  const Task& data = task(lab);
+  return std::min(lab.by_budget<std::int64_t>(40, data.multi30k ? 1000 : 500, 1000),
+                  data.test.ids.size());
 }
 
 const std::vector<Translated>& test_translations(Lab& lab, Trained& t) {

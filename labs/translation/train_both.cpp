@@ -109,10 +109,10 @@ void scores(Lab& lab) {
   std::vector<double> bleus;
   for (const Kind kind : {Kind::plain, Kind::attention}) {
     Trained& t = trained(lab, kind);
-    const Accuracy accuracy = free_accuracy(*t.model, data.test.ids);
+    const data::TokenAccuracy accuracy = free_accuracy(*t.model, data.test.ids);
     const TestScore s = score(lab, t, {0, 1000});
-    table.row(name_of(kind), accuracy.of_batch, accuracy.of_words, s.sentence_bleu, s.bleu.score(),
-              s.bleu.brevity_penalty(), s.bleu.precision(1), s.bleu.precision(2),
+    table.row(name_of(kind), accuracy.as_in_tutorial(), accuracy.per_token(), s.sentence_bleu,
+              s.bleu.score(), s.bleu.brevity_penalty(), s.bleu.precision(1), s.bleu.precision(2),
               s.bleu.precision(3), s.bleu.precision(4));
     bleus.push_back(s.bleu.score());
   }

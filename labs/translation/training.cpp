@@ -145,10 +145,11 @@ Trained train_model(Lab& lab, const Task& task, Kind kind, const Recipe& recipe)
     return loss;
   };
   training.evaluate = [&](std::int64_t) {
-    const Accuracy accuracy = free_accuracy(model, task.val.ids, recipe.name == "tutorial");
+    const data::TokenAccuracy accuracy =
+        free_accuracy(model, task.val.ids, recipe.name == "tutorial");
     return Metrics{{"validation loss", forced_loss(model, task.val.ids)},
-                   {"validation accuracy", accuracy.of_words},
-                   {"right of a batch", accuracy.of_batch}};
+                   {"validation accuracy", accuracy.per_token()},
+                   {"right of a batch", accuracy.as_in_tutorial()}};
   };
   training.enough = [&](const History& history) {
     const std::size_t since = epochs_since_best(history);

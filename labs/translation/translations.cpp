@@ -19,7 +19,7 @@ void test_sentences(Lab& lab, const Task& data) {
   Trained& plain = trained(lab, Kind::plain);
   Trained& attention = trained(lab, Kind::attention);
   data::Bleu greedy_bleu, beam_bleu;
-  const std::int64_t count = std::min<std::int64_t>(tested(lab), lab.by_budget(4, 60, 200));
+  const std::int64_t count = std::min<std::int64_t>(tested(lab), lab.by_budget(4, 100, 1000));
   for (std::int64_t i = 0; i < count; ++i) {
     const auto row = static_cast<std::size_t>(i);
     const Translated& a = test_translations(lab, attention)[row];

@@ -126,10 +126,10 @@ TEST_CASE("translation: accuracy counts places, the tutorial's with padding") {
   decoder.out_fc.weight.zero_();
   decoder.out_fc.bias.zero_();
   select(decoder.out_fc.bias, 0, data::pad_id).fill_(1);
-  const Accuracy accuracy = free_accuracy(model, w.pairs, false, 3);
-  CHECK(accuracy.of_words == 0);
+  const data::TokenAccuracy accuracy = free_accuracy(model, w.pairs, false, 3);
+  CHECK(accuracy.per_token() == 0);
   // Of 7 steps the shorter two sentences (4 and 5 with <eos>) leave 3 and 2 to padding.
-  CHECK(!(std::abs(accuracy.of_batch - 5.0 / 7.0) > 1e-12));
+  CHECK(!(std::abs(accuracy.as_in_tutorial() - 5.0 / 7.0) > 1e-12));
 }
 
 TEST_CASE("translation: an alignment as text names the heaviest words") {
