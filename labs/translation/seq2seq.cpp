@@ -21,6 +21,7 @@ Seq2SeqEncoder::Output Seq2SeqEncoder::forward(const Tensor& x, const Tensor& le
 
 void Seq2SeqEncoder::members(nn::Members& m) {
   m("embedding", embedding);
+  m("word_dropout", word_dropout);
   m("rnn", rnn);
 }
 
@@ -49,6 +50,7 @@ Decoder::Steps Seq2SeqDecoder::decode(const Tensor& words, const Tensor& h_prev,
 
 void Seq2SeqDecoder::members(nn::Members& m) {
   m("embedding", embedding);
+  m("word_dropout", word_dropout);
   m("rnn", rnn);
   m("out_fc", out_fc);
 }
@@ -85,6 +87,7 @@ Decoder::Steps Seq2SeqDecoderAttn::decode(const Tensor& words, const Tensor& h_p
 
 void Seq2SeqDecoderAttn::members(nn::Members& m) {
   m("embedding", embedding);
+  m("word_dropout", word_dropout);
   m("attn", attn);
   m("rnn", rnn);
   m("out_fc", out_fc);

@@ -212,3 +212,20 @@ TEST_CASE("translation: padding changes nothing and gets no weight") {
     CHECK(difference(narrow(model.forward(padded, y, tensor({4, 6})), 1, 0, 1), one) != "");
   }
 }
+
+TEST_CASE("translation: dropout of words is for training alone") {
+  ModelSizes sizes = small;
+  sizes.word_dropout = 0.5;
+  const Tensor x = tensor({{2, 2}, {5, 9}, {3, 3}}), y = tensor({{2, 2}, {7, 4}, {3, 3}});
+  for (const bool attention : {false, true}) {
+    CAPTURE(attention);
+    manual_seed(1);
+    Seq2Seq seq2seq(sizes, attention);
+    auto same_twice = [&] {
+      return difference(seq2seq.forward(x, y), seq2seq.forward(x, y)) == "";
+    };
+    CHECK(!same_twice());
+    const nn::Evaluating evaluating(seq2seq);
+    CHECK(same_twice());
+  }
+}
