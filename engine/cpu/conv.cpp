@@ -10,12 +10,14 @@
 //           the micro-kernel over the row's pixels, patches read on the plane
 //
 // The input gradient is the same with the filters turned by 180 degrees and inputs and outputs
-// exchanged. With a stride, dy's elements lie that far apart on its plane.
+// exchanged. With a stride, dy's elements lie that far apart on its plane. 1 x 1 filters are a
+// plain product (conv_pointwise.h), depthwise ones none (conv_depthwise.h).
 
 #include <cstdint>
 
 #include "engine/cpu/conv_depthwise.h"
 #include "engine/cpu/conv_plane.h"
+#include "engine/cpu/conv_pointwise.h"
 #include "engine/cpu/cpu.h"
 #include "engine/cpu/gemm_blocked.h"
 #include "engine/cpu/scratch.h"
@@ -165,6 +167,8 @@ bool is_empty(const Array& y, const Array& x, const Array& w) {
 
 void Cpu::conv2d(const Array& y, const Array& x, const Array& w, const Convolution& v) const {
   if (is_empty(y, x, w)) return Naive::conv2d(y, x, w, v);
+  if (const auto product = pointwise(y, x, w, v))
+    return gemm(product->c, product->a, product->b, false);
   if (y.dtype == f32)
     forward<float>(y, x, w, v);
   else
@@ -174,6 +178,8 @@ void Cpu::conv2d(const Array& y, const Array& x, const Array& w, const Convoluti
 void Cpu::conv2d_input_gradient(const Array& dx, const Array& dy, const Array& w,
                                 const Convolution& v) const {
   if (is_empty(dx, dy, w)) return Naive::conv2d_input_gradient(dx, dy, w, v);
+  if (const auto product = pointwise_input_gradient(dx, dy, w, v))
+    return gemm(product->c, product->a, product->b, false);
   if (dx.dtype == f32)
     input_gradient<float>(dx, dy, w, v);
   else

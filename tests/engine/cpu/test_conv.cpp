@@ -123,6 +123,15 @@ TEST_CASE("convolution: anything goes, exact") {
   CHECK(fitted > 200);
 }
 
+TEST_CASE("convolution: 1 x 1 as one product, exact") {
+  Generator random(9);
+  for (int round = 0; round < 60; ++round) {
+    const auto any = [&](std::int64_t low, std::int64_t high) { return any_of(random, low, high); };
+    const Case c{any(1, 3), any(1, 40), any(1, 40), {any(1, 6), any(1, 6)}, 1, {}, 0, 0};
+    CHECK(check(random, round % 4 ? f32 : f64, c, round % 3 == 0));
+  }
+}
+
 TEST_CASE("convolution: depthwise, exact") {
   Generator random(3);
   for (int round = 0; round < 60; ++round) {
