@@ -48,14 +48,17 @@ void by_length(Lab& lab) {
   Series plain_curve{.name = "plain", .style = Style::line_and_points};
   Series attention_curve{.name = "attention", .style = Style::line_and_points};
   std::vector<double> plain, attention;
+  // Of a BLEU that is nothing, nothing can be kept.
+  const auto kept = [](const std::vector<double>& bleu) {
+    return bleu.front() > 0.01 ? make_cell(bleu.back() / bleu.front()) : Cell{};
+  };
   for (const Lengths range : quarters(lab, data)) {
     const TestScore p = score(lab, trained(lab, Kind::plain), range);
     const TestScore a = score(lab, trained(lab, Kind::attention), range);
     plain.push_back(p.bleu.score());
     attention.push_back(a.bleu.score());
     table.row(fmt::format("{} to {}", range.first, range.last), p.sentences, plain.back(),
-              attention.back(), attention.back() - plain.back(), plain.back() / plain.front(),
-              attention.back() / attention.front());
+              attention.back(), attention.back() - plain.back(), kept(plain), kept(attention));
     const double middle = static_cast<double>(range.first + range.last) / 2;
     plain_curve.x.push_back(middle);
     plain_curve.y.push_back(plain.back());

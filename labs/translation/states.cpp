@@ -64,9 +64,10 @@ void states(Lab& lab) {
   NoGrad no_grad;
   lab.say(
       "The plain model has to put all of a sentence into the encoder's last state. Four families "
-      "of sentences, each of which says nearly the same in other words, as points; the first two "
-      "have the same words, but who sees whom differs: the last state, projected onto the two "
-      "directions in which the points differ most.");
+      "of sentences, each of which says nearly the same in other words, as points: the last state, "
+      "projected onto the two directions in which the points differ most.{}",
+      data.multi30k ? ""
+                    : " The first two families have the same words, but who sees whom differs.");
   Tensors points;
   std::vector<std::size_t> family;
   std::vector<std::string> texts;
