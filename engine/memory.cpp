@@ -9,6 +9,10 @@
 #include <mutex>
 #include <string>
 
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
+
 #include "engine/error.h"
 
 namespace labgrad {
@@ -163,6 +167,19 @@ constexpr bool recycle = true;
 constexpr bool recycle = true;
 #endif
 
+// A new block from the C library, or null. Large ones ask for pages of 2 MiB: on pages of 4 KiB a
+// kernel that walks through an activation or a matrix waits for a new address on every one of them.
+void* new_block(std::size_t bytes) {
+  constexpr std::size_t large_page = std::size_t{2} << 20;
+  if (!recycle || bytes % large_page != 0) return std::aligned_alloc(unit, bytes);
+  void* block = std::aligned_alloc(large_page, bytes);
+#ifdef MADV_HUGEPAGE
+  if (block)
+    madvise(block, bytes, MADV_HUGEPAGE);  // advice: where it can't be had, nothing is lost
+#endif
+  return block;
+}
+
 }  // namespace
 
 void* allocate(std::size_t bytes) {
@@ -177,10 +194,10 @@ void* allocate(std::size_t bytes) {
     if (!block && c.bytes <= slab_small)
       if (ThreadCache* mine = cache()) block = cut_slab(c, mine->lists);
   }
-  if (!block) block = std::aligned_alloc(unit, c.bytes);
+  if (!block) block = new_block(c.bytes);
   if (!block) {
     release_cached_memory();
-    block = std::aligned_alloc(unit, c.bytes);
+    block = new_block(c.bytes);
   }
   if (!block) fail("allocate: out of memory, " + std::to_string(bytes) + " bytes are needed");
 #ifndef NDEBUG
