@@ -3,9 +3,9 @@
 //
 //   the filters copied once into panels                       576 x 128 numbers: 288 KiB
 //   for each sample and strip of result rows                  the tasks, divided among threads
-//     the strip's padded plane                                192 KiB in the second cache
-//     for each run of the patches (a row of the filter)       k in 0 .. kernel.w * C
-//       for each panel of filters                             24 KiB stay in the first cache
+//     the strip's padded plane                                384 KiB in the second cache
+//     for each few runs of the patches (rows of the filter)   k in 0 .. 320: y is written as often
+//       for each panel of filters                             up to 40 KiB, in the first cache
 //         for each row of the strip
 //           the micro-kernel over the row's pixels, patches read on the plane
 //
@@ -28,6 +28,10 @@ namespace labgrad {
 using namespace cpu;
 
 namespace {
+
+// How many numbers of a patch are summed before C is written: a panel of filters is then 40 KiB
+// where registers have 64 bytes. Deeper panels leave the first cache, and cost what C saves.
+constexpr std::int64_t deepest = 320;
 
 // Filters of one group: element (a, b) of filter o for channel c.
 template <class T>
@@ -61,26 +65,30 @@ void strip_product(T* y, const Images<T>& to, const T* plane, const T* filters, 
                    const Panels<T>& panels, std::int64_t count) {
   const std::int64_t pixels = s.w.result;
   const Scratch<T> columns(s.copies_patches() ? s.depth() * pixels : 0);
-  auto product = [&](Panel<T> a, bool row_major, std::int64_t p, std::int64_t k, std::int64_t depth,
+  auto product = [&](Panel<T> a, bool row_major, std::int64_t p, std::int64_t k, const Runs& depth,
                      T* row) {
     const std::int64_t first = panels.first(p), width = panels.width(p);
     const Panel<T> b{filters + first * s.depth() + k * width, width};
-    panel_times(a, row_major, b, depth, pixels, width, panels.columns(p), row + first * to.channel,
-                to.column, to.channel, k > 0);
+    panel_times(a, row_major, b, {depth.length, depth.count, depth.a_step, depth.length * width},
+                pixels, width, panels.columns(p), row + first * to.channel, to.column, to.channel,
+                k > 0);
   };
   if (s.copies_patches()) {
     for (std::int64_t i = 0; i < count; ++i) {
       patch_columns(columns.get(), plane, s, i);
       for (std::int64_t p = 0; p < panels.count(); ++p)
-        product({columns.get(), pixels}, false, p, 0, s.depth(), y + i * to.row);
+        product({columns.get(), pixels}, false, p, 0, {s.depth()}, y + i * to.row);
     }
     return;
   }
-  for (std::int64_t r = 0; r < s.runs(); ++r)
+  // Runs that lie a fixed distance apart, the rows of the filter, are one sum in registers.
+  const std::int64_t down = s.w.dilation == 1 ? s.h.dilation * s.width() * s.channels : 0;
+  const std::int64_t most = down == 0 ? 1 : std::max<std::int64_t>(1, deepest / s.run());
+  for (std::int64_t r = 0; r < s.runs(); r += most)
     for (std::int64_t p = 0; p < panels.count(); ++p)
       for (std::int64_t i = 0; i < count; ++i)
-        product({plane + s.offset(i, 0, r), s.w.stride * s.channels}, true, p, r * s.run(), s.run(),
-                y + i * to.row);
+        product({plane + s.offset(i, 0, r), s.w.stride * s.channels}, true, p, r * s.run(),
+                {s.run(), std::min(most, s.runs() - r), down}, y + i * to.row);
 }
 
 // y = x slid over by `filters` in each group.

@@ -129,7 +129,7 @@ void patch_columns(T* to, const T* plane, const Slide& s, std::int64_t row) {
 // enough for several threads.
 template <class T>
 std::int64_t strip_rows(const Slide& s, std::int64_t samples) {
-  constexpr std::int64_t bytes = 192 * 1024;
+  constexpr std::int64_t bytes = (register_bytes == 64 ? 384 : 192) * 1024;
   const std::int64_t line = s.width() * s.channels * static_cast<std::int64_t>(sizeof(T));
   const std::int64_t fit = (bytes / line - s.h.reach(1)) / s.h.stride + 1;
   const std::int64_t share = (s.h.result * samples + 15) / 16;

@@ -1,12 +1,12 @@
 // The weight gradient of a convolution: dw = dyᵀ · patches, summed over all pixels of the batch.
 //
 //   for each chunk of the batch                               the tasks, divided among threads
-//     for each strip of result rows: its padded plane         192 KiB in the second cache
-//       for each row of the strip
-//         for each tile_rows filters                          their dy copied: 9 KiB, and ...
-//           for each run of the patches                       ... a row of the plane, 21 KiB, stay
-//             for each panel of the run's numbers                 in the first cache
-//               the micro-kernel over the row's pixels        the plane read where it is
+//     for each strip of result rows: its padded plane         384 KiB in the second cache
+//       for each few rows of the strip                        up to 256 pixels
+//         for each tile_rows filters                          their dy copied: 14 KiB stay in the
+//           for each run of the patches                           first cache, and ...
+//             for each panel of the run's numbers             ... so does a row of the plane
+//               the micro-kernel over the rows' pixels        the plane read where it is
 //
 // Where patches are short (few channels) the roles change: dwᵀ = patchesᵀ · dy.
 
@@ -24,6 +24,10 @@ namespace labgrad {
 using namespace cpu;
 
 namespace {
+
+// How many pixels are summed before the sums are written: tile_rows filters' dy is 14 KiB then.
+// Short rows follow each other in one sum.
+constexpr std::int64_t deepest = 256;
 
 // One group's sums: (filter, k) at filter * row + k * column.
 struct SumLayout {
@@ -94,7 +98,7 @@ void add_row(T* sums, const SumLayout& layout, const Panel<T>& dy, std::int64_t 
   const Panels<T> panels(s.depth(), filters);
   for (std::int64_t p = 0; p < panels.count(); ++p) {
     const std::int64_t first = panels.first(p);
-    panel_times<T>({columns, pixels}, true, {dy.data + first, dy.stride}, pixels, s.depth(),
+    panel_times<T>({columns, pixels}, true, {dy.data + first, dy.stride}, {pixels}, s.depth(),
                    panels.width(p), panels.columns(p), sums + first, layout.column, 1, true);
   }
 }
@@ -111,24 +115,29 @@ void weight_gradient(const Array& dw, const Array& x, const Array& dy, const Sli
   chunks.run([&](T* all, T* plane, std::int64_t n, std::int64_t first, std::int64_t height) {
     GradientRows<T> rows(gradient, dy.shape, filters, height);
     const Scratch<T> columns(s.copies_patches() ? s.depth() * s.w.result : 0);
-    const Scratch<T> packed((s.w.result + lanes<T>)*tile_rows);
+    const std::int64_t deep = std::clamp<std::int64_t>(deepest / s.w.result, 1, height);
+    const Scratch<T> packed((deep * s.w.result + lanes<T>)*tile_rows);
     for (std::int64_t g = 0; g < groups; ++g) {
       T* sums = all + g * layout.size;
       fill_plane<T>(plane, from.at(n, g * s.channels, 0), from, s, first, height);
       rows.set(gradient.at(n, g * filters, first), height);
-      for (std::int64_t i = 0; i < height; ++i) {
-        if (s.copies_patches()) {
+      if (s.copies_patches()) {
+        for (std::int64_t i = 0; i < height; ++i)
           add_row(sums, layout, rows.row(i), filters, plane, s, i, columns.get());
-          continue;
-        }
+        continue;
+      }
+      for (std::int64_t i = 0; i < height; i += deep) {
+        const std::int64_t count = std::min(deep, height - i);
         for (std::int64_t t = 0; t < tiles.count; ++t) {
-          const std::int64_t o = tiles.first(t), tall = tiles.size(t);
-          pack_filters(packed.get(), rows.row(i), o, tall, s.w.result);
+          const std::int64_t o = tiles.first(t), tall = tiles.size(t), row = s.w.result * tall;
+          for (std::int64_t q = 0; q < count; ++q)
+            pack_filters(packed.get() + q * row, rows.row(i + q), o, tall, s.w.result);
+          const Runs runs{s.w.result, count, row, s.h.stride * s.width() * s.channels};
           for (std::int64_t r = 0; r < s.runs(); ++r)
             for (std::int64_t p = 0; p < panels.count(); ++p) {
               const std::int64_t k = panels.first(p);
               panel_times<T>({packed.get(), tall}, false, {plane + s.offset(i, 0, r) + k, step},
-                             s.w.result, tall, panels.width(p), panels.columns(p),
+                             runs, tall, panels.width(p), panels.columns(p),
                              sums + o * layout.row + r * s.run() + k, layout.row, 1, true);
             }
         }

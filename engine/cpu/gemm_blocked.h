@@ -98,7 +98,7 @@ struct EvenParts {
 
 // All rows of a group times one panel of columns: the innermost loop.
 template <class T>
-void panel_times(Panel<T> a, bool row_major, Panel<T> b, std::int64_t depth, std::int64_t rows,
+void panel_times(Panel<T> a, bool row_major, Panel<T> b, const Runs& depth, std::int64_t rows,
                  std::int64_t width, std::int64_t columns, T* c, std::int64_t row_step,
                  std::int64_t column_step, bool accumulate) {
   const bool direct = column_step == 1 && columns == width;
@@ -168,7 +168,7 @@ void blocked_product(std::int64_t m, std::int64_t n, std::int64_t depth, const L
             const std::int64_t j = j0 + panels.first(p);
             const Panel<T> b =
                 p < in_place ? right.columns(j, k) : Panel<T>{space_of(p), panels.width(p)};
-            panel_times(a, left.row_major(), b, deep, rows, panels.width(p), panels.columns(p),
+            panel_times(a, left.row_major(), b, {deep}, rows, panels.width(p), panels.columns(p),
                         c + i0 * row_step + j * column_step, row_step, column_step,
                         accumulate || k > 0);
           }

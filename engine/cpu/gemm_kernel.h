@@ -35,14 +35,19 @@ constexpr int tile_vectors(std::int64_t rows) { return rows == 1 ? 8 : rows <= 3
 template <class T>
 inline constexpr int half_lanes = std::max(lanes<T> / 2, 16 / static_cast<int>(sizeof(T)));
 
+// The depth of a product: `count` runs of `length`; from run to run A and B move on by the steps.
+struct Runs {
+  std::int64_t length, count = 1, a_step = 0, b_step = 0;
+};
+
 // C (M rows x V vectors of L lanes, row stride c_stride) = A B, plus the old C if accumulate.
 // A is read at a[i * a_stride + k] if the rows are dense (RowMajor), else at a[k * a_stride + i].
 template <class T>
-using TileFunction = void (*)(std::int64_t depth, const T* a, std::int64_t a_stride, const T* b,
+using TileFunction = void (*)(const Runs& depth, const T* a, std::int64_t a_stride, const T* b,
                               std::int64_t b_stride, T* c, std::int64_t c_stride, bool accumulate);
 
 template <class T, int L, int M, int V, bool RowMajor>
-void tile(std::int64_t depth, const T* a, std::int64_t a_stride, const T* b, std::int64_t b_stride,
+void tile(const Runs& depth, const T* a, std::int64_t a_stride, const T* b, std::int64_t b_stride,
           T* c, std::int64_t c_stride, bool accumulate) {
   using Vector = Vec<T, L>;
   Vector acc[M][V];
@@ -51,12 +56,7 @@ void tile(std::int64_t depth, const T* a, std::int64_t a_stride, const T* b, std
   for (int i = 0; i < M; ++i)
 #pragma GCC unroll 16
     for (int j = 0; j < V; ++j) acc[i][j] = Vector{};
-      // C is far away where it is large: it comes while the sums are made.
-#pragma GCC unroll 16
-  for (int i = 0; i < M; ++i)
-#pragma GCC unroll 16
-    for (int j = 0; j < V; ++j) __builtin_prefetch(c + i * c_stride + j * L, 1);
-  for (std::int64_t k = 0; k < depth; ++k) {
+  const auto step = [&](std::int64_t k) {
     Vector row[V];
 #pragma GCC unroll 16
     for (int j = 0; j < V; ++j) row[j] = load<T, L>(b + k * b_stride + j * L);
@@ -66,6 +66,18 @@ void tile(std::int64_t depth, const T* a, std::int64_t a_stride, const T* b, std
 #pragma GCC unroll 16
       for (int j = 0; j < V; ++j) acc[i][j] += x * row[j];
     }
+  };
+  for (std::int64_t r = 0; r < depth.count; ++r, a += depth.a_step, b += depth.b_step) {
+    std::int64_t k = 0;
+    // C is far away where it is large: it comes while the first sums are made, a row at a time, for
+    // all its lines at once would fill the queue in which the loads of A and B wait as well.
+    for (const std::int64_t rows = r == 0 ? std::min<std::int64_t>(M, depth.length) : 0; k < rows;
+         ++k) {
+#pragma GCC unroll 16
+      for (int j = 0; j < V; ++j) __builtin_prefetch(c + k * c_stride + j * L, 1);
+      step(k);
+    }
+    for (; k < depth.length; ++k) step(k);
   }
 #pragma GCC unroll 16
   for (int i = 0; i < M; ++i) {
