@@ -104,6 +104,7 @@ Tensor noise(const Shape& shape);
 void bench_conv(Bench& bench);
 void bench_gemm(Bench& bench);
 void bench_kernels(Bench& bench);
+void bench_mobilenet(Bench& bench);
 void bench_ops(Bench& bench);
 void bench_readers(Bench& bench);
 void bench_steps(Bench& bench);

@@ -80,6 +80,7 @@ int run(int argc, char** argv) {
   const std::size_t limits = bench.rows();
   on_any_threads(bench);
   bench::bench_conv(bench);
+  bench::bench_mobilenet(bench);
   bench::bench_readers(bench);
   bench::bench_translation(bench);
   if (bench.rows() == limits) fail("no row's name contains '" + options.filter + "'");
