@@ -3,6 +3,8 @@
 #include <atomic>
 #include <cmath>
 
+#include "engine/counter.h"
+
 namespace labgrad {
 namespace {
 
@@ -14,7 +16,7 @@ thread_local bool detecting = false;
 
 // The op whose backward runs on this thread, for messages; kept by the sweep.
 namespace detail {
-thread_local const char* running_op = nullptr;
+constinit thread_local const char* running_op = nullptr;
 }
 
 void Saved::changed() const {
@@ -41,8 +43,8 @@ Edge edge_to(const Tensor& x) {
 }
 
 Node::Node(const char* op, std::uint32_t outputs)
-    : op_(op), sequence_(next_sequence.fetch_add(1, std::memory_order_relaxed)), outputs_(outputs) {
-  alive.fetch_add(1, std::memory_order_relaxed);
+    : op_(op), sequence_(add_to(next_sequence, std::uint64_t{1})), outputs_(outputs) {
+  add_to(alive, std::int64_t{1});
 }
 
 Node::Extras& Node::extras() {
@@ -53,7 +55,7 @@ Node::Extras& Node::extras() {
   return *extras_;
 }
 
-Node::~Node() { alive.fetch_sub(1, std::memory_order_relaxed); }
+Node::~Node() { add_to(alive, std::int64_t{-1}); }
 
 std::int64_t live_nodes() { return alive.load(std::memory_order_relaxed); }
 

@@ -10,15 +10,16 @@
 namespace labgrad {
 
 namespace detail {
-extern thread_local const char* running_op;
+extern constinit thread_local const char* running_op;
 }
 
 namespace {
 
-struct ByAge {
-  bool operator()(const Ref<GraphNode>& a, const Ref<GraphNode>& b) const {
-    return static_cast<Node&>(*a).sequence() < static_cast<Node&>(*b).sequence();
-  }
+// A node that has got a gradient and waits for its turn.
+struct Waiting {
+  std::uint64_t sequence;
+  Ref<GraphNode> node;
+  bool operator<(const Waiting& other) const { return sequence < other.sequence; }
 };
 
 // One input of grad(): the place whose gradient is wanted, and that gradient once it is complete.
@@ -31,6 +32,13 @@ struct Target {
   }
 };
 
+// Begins to bring a node into the cache: it will get a gradient soon.
+void fetch(const GraphNode& node) {
+  constexpr int smallest = 256;  // bytes; few nodes have less
+  for (int at = 0; at < smallest; at += 64)
+    __builtin_prefetch(reinterpret_cast<const std::byte*>(&node) + at, 1);
+}
+
 class Sweep {
  public:
   Sweep(bool retain, bool create, std::vector<Target>* targets)
@@ -38,10 +46,7 @@ class Sweep {
   // Also on the way out of an exception: no half-summed gradient may stay behind.
   ~Sweep() {
     detail::running_op = outer_op_;
-    for (const Ref<GraphNode>& n : heap_) {
-      auto& node = static_cast<Node&>(*n);
-      forget(node);
-    }
+    for (const Waiting& w : heap_) forget(static_cast<Node&>(*w.node));
     for (const Ref<TensorImpl>& leaf : leaves_) leaf->pending = {};
   }
   Sweep(const Sweep&) = delete;
@@ -74,7 +79,7 @@ class Sweep {
   bool create_;
   std::vector<Target>* targets_;
   std::unordered_set<const GraphNode*> leading_;
-  std::vector<Ref<GraphNode>> heap_;  // the youngest on top: all its users have run before it
+  std::vector<Waiting> heap_;  // the youngest on top: all its users have run before it
   std::vector<Ref<TensorImpl>> leaves_;
   Tensors dxs_;
   const char* outer_op_ = detail::running_op;
@@ -116,8 +121,8 @@ void Sweep::deliver(const Edge& edge, Tensor gradient) {
   if (targets_ && !leading_.contains(&node) && !is_target(node)) return;
   if (!node.sweep) {
     node.sweep = this;
-    heap_.push_back(edge.node);
-    std::push_heap(heap_.begin(), heap_.end(), ByAge());
+    heap_.push_back({node.sequence(), edge.node});
+    std::push_heap(heap_.begin(), heap_.end());
   } else if (node.sweep != this) {
     fail(std::string("backward: it was called, from a hook, on a graph that is being swept (at '") +
          node.op() + "')");
@@ -180,13 +185,16 @@ void Sweep::run_node(Node& node) {
       dys[i].zero_();
     }
 
+  for (const Edge& e : edges)
+    if (e.node) fetch(*e.node);
   detail::running_op = node.op();
-  dxs_.assign(edges.size(), {});
-  node.backward(dys, dxs_);
+  if (dxs_.size() < edges.size()) dxs_.resize(edges.size());
+  node.backward(dys, std::span(dxs_).first(edges.size()));
   forget(node);  // a gradient that nobody else holds may now be added to in place
   for (std::size_t i = 0; i < edges.size(); ++i) {
-    if (!edges[i].needed() || !dxs_[i].defined()) continue;
-    deliver(edges[i], conform(std::move(dxs_[i]), edges[i], node.op(), i));
+    Tensor dx = std::move(dxs_[i]);
+    if (!edges[i].needed() || !dx.defined()) continue;
+    deliver(edges[i], conform(std::move(dx), edges[i], node.op(), i));
   }
   if (!retain_) node.release();
 }
@@ -216,8 +224,8 @@ void Sweep::settle(const Ref<TensorImpl>& leaf) {
 
 void Sweep::run() {
   while (!heap_.empty()) {
-    std::pop_heap(heap_.begin(), heap_.end(), ByAge());
-    const Ref<GraphNode> node = heap_.back();
+    std::pop_heap(heap_.begin(), heap_.end());
+    const Ref<GraphNode> node = std::move(heap_.back().node);
     heap_.pop_back();
     const Running running(static_cast<Node&>(*node));
     run_node(static_cast<Node&>(*node));

@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 #endif
 
+#include "engine/counter.h"
 #include "engine/error.h"
 
 namespace labgrad {
@@ -55,7 +56,13 @@ struct FreeLists {
   void* pop(SizeClass c) {
     FreeBlock* block = head[static_cast<std::size_t>(c.index)];
     if (!block) return nullptr;
-    head[static_cast<std::size_t>(c.index)] = block->next;
+    FreeBlock* next = block->next;
+    head[static_cast<std::size_t>(c.index)] = next;
+    // The blocks of a graph that was freed lie all over the caches: the next one is fetched while
+    // this one is used.
+    if (next && c.bytes <= slab_small)
+      for (std::size_t at = 0; at < c.bytes; at += unit)
+        __builtin_prefetch(reinterpret_cast<std::byte*>(next) + at, 1);
     bytes[static_cast<std::size_t>(c.index)] -= c.bytes;
     return block;
   }
@@ -240,13 +247,13 @@ void release_cached_memory() {
 }
 
 void count_live(std::size_t bytes) {
-  const std::size_t now = live.fetch_add(bytes, std::memory_order_relaxed) + bytes;
+  const std::size_t now = add_to(live, bytes) + bytes;
   for (std::atomic<std::size_t>* largest : {&peak, &most}) {
     std::size_t seen = largest->load(std::memory_order_relaxed);
     while (now > seen && !largest->compare_exchange_weak(seen, now, std::memory_order_relaxed)) {}
   }
 }
 
-void discount_live(std::size_t bytes) { live.fetch_sub(bytes, std::memory_order_relaxed); }
+void discount_live(std::size_t bytes) { add_to(live, std::size_t{0} - bytes); }
 
 }  // namespace labgrad

@@ -277,7 +277,11 @@ Tensor empty(const Shape& shape, DType dtype, Device device) {
       fail("tensor: shape " + shape.str() + " has more bytes than an address can count");
   Ref<TensorImpl> impl(new TensorImpl);
   impl->storage = Storage::make(static_cast<std::size_t>(bytes), device);
-  impl->array = {impl->storage->data(), dtype, shape, contiguous_strides(shape)};
+  Array& a = impl->array;  // field by field: an Array is large to move
+  a.data = impl->storage->data();
+  a.dtype = dtype;
+  a.shape = shape;
+  if (shape.rank() > 0) a.strides = contiguous_strides(shape);
   return Tensor(std::move(impl));
 }
 
@@ -285,8 +289,11 @@ Tensor alias(const Tensor& x, const Shape& shape, const Strides& strides, std::i
   x.array();  // an undefined x is an error
   Ref<TensorImpl> impl(new TensorImpl);
   impl->storage = x.impl()->storage;
-  impl->array = {x.array().data + offset * static_cast<std::int64_t>(size_of(x.dtype())), x.dtype(),
-                 shape, strides};
+  Array& a = impl->array;
+  a.data = x.array().data + offset * static_cast<std::int64_t>(size_of(x.dtype()));
+  a.dtype = x.dtype();
+  a.shape = shape;
+  a.strides = strides;
   return Tensor(std::move(impl));
 }
 
