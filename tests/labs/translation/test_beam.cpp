@@ -128,7 +128,7 @@ TEST_CASE("translation: a beam of 1 writes what greedy search writes, alone or i
 TEST_CASE("translation: a beam's score is what the model says of the sentence as a whole") {
   int compared = 0;
   for (const bool attention : {false, true})
-    for (const std::uint64_t seed : {11, 12, 13}) {
+    for (const std::uint64_t seed : {11u, 12u, 13u}) {
       manual_seed(seed);
       Seq2Seq model(
           {.source_words = 20, .target_words = 9, .embedding = 6, .hidden = 8, .layers = 2},
