@@ -131,7 +131,7 @@ TEST_CASE("published weights: files in three forms load alike, each with its rul
 
 TEST_CASE("published weights: embeddings and retrieval of Fashion-MNIST are the golden ones") {
   if (!std::filesystem::exists(weights) || !data::has_mnist(pictures)) {
-    MESSAGE("skipped: needs " << weights << " and " << pictures
+    MESSAGE("skipped: needs " << std::string(weights) << " and " << std::string(pictures)
                               << "; `make data` gets them or says what to put where");
     return;
   }
