@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <limits>
 
 #include "engine/cpu/cpu.h"
 #include "engine/cpu/each_vector.h"
@@ -22,9 +21,6 @@ namespace labgrad {
 using namespace cpu;
 
 namespace {
-
-template <class T>
-constexpr T none = -std::numeric_limits<T>::infinity();  // e^none = 0
 
 // z_0 = max x,  z_1 = log Σ e^(x - z_0)
 template <class T>

@@ -8,11 +8,16 @@
 
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <type_traits>
 
 #include "engine/cpu/vec.h"
 
 namespace labgrad::cpu {
+
+// What fills a row up where its exponentials are added: e^none = 0.
+template <class T>
+inline constexpr T none = -std::numeric_limits<T>::infinity();
 
 // op over the lanes, by halves: always in the same order.
 template <class V, class Op>

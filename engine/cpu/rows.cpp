@@ -4,7 +4,6 @@
 
 #include <cmath>
 #include <cstdint>
-#include <limits>
 
 #include "engine/cpu/cpu.h"
 #include "engine/cpu/elementwise.h"
@@ -18,9 +17,6 @@ namespace labgrad {
 using namespace cpu;
 
 namespace {
-
-template <class T>
-constexpr T none = -std::numeric_limits<T>::infinity();  // e^none = 0
 
 template <class T>
 void short_softmax(T* y, const T* x, std::int64_t n, bool log) {

@@ -1,7 +1,6 @@
 // Q3.3: the ritual before any training: can the reader learn one batch by heart?
 
 #include <algorithm>
-#include <numeric>
 
 #include "engine/engine.h"
 #include "labs/common/plot.h"
@@ -11,13 +10,8 @@
 namespace labgrad::labs::digit_reader {
 namespace {
 
-constexpr std::int64_t batch_size = 32;
-
 History drive(Lab& lab, const Task& data, std::int64_t steps) {
-  const data::StripDataset strips(data.train_images, batch_size, train_lengths, 999);
-  Batch all(batch_size);
-  std::iota(all.begin(), all.end(), 0);
-  const data::StripBatch batch = data::collate(strips, all);
+  const data::StripBatch batch = ritual_batch(data);
 
   manual_seed(static_cast<std::uint64_t>(lab.seed()));
   AttentionReader reader;
@@ -25,11 +19,11 @@ History drive(Lab& lab, const Task& data, std::int64_t steps) {
   Training training{.name = "ritual", .model = &reader, .optimizer = &adam};
   training.config = describe(reader, Kind::attention, lab.seed());
   training.config.set("data", data.source);
-  training.config.set("strips", batch_size);
+  training.config.set("strips", ritual_strips);
   training.config.set("steps", steps);
   training.config.set("optimiser", "Adam");
   training.config.set("lr", adam.lr);
-  training.batches = [&](std::int64_t) { return Batches(static_cast<std::size_t>(steps), all); };
+  training.batches = [&](std::int64_t) { return Batches(static_cast<std::size_t>(steps)); };
   training.step = [&](const Batch&, std::int64_t) {
     const Tensor loss = masked_loss(reader.forward(batch.images, batch.inputs), batch.targets);
     adam.zero_grad();
@@ -41,7 +35,7 @@ History drive(Lab& lab, const Task& data, std::int64_t steps) {
   Json rows = Json::array();
   for (std::size_t i = 0; i < history.losses.size(); ++i)
     rows.push_back(Json::object({{"step", i + 1}, {"train/loss", history.losses[i]}}));
-  records().push_back({fmt::format("ritual: one batch of {} strips, attention", batch_size),
+  records().push_back({fmt::format("ritual: one batch of {} strips, attention", ritual_strips),
                        training.config, rows});
   return history;
 }
@@ -55,7 +49,7 @@ void ritual(Lab& lab) {
       "One batch of {} training strips (seed 999), a fresh attention reader, Adam at 1e-3, {} "
       "steps on this one batch. A model that cannot learn {} strips by heart has a mistake in it, "
       "and it shows here in minutes and not after hours.",
-      batch_size, steps, batch_size);
+      ritual_strips, steps, ritual_strips);
   const History history = drive(lab, data, steps);
   const std::vector<double>& losses = history.losses;
 

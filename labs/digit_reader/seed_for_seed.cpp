@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "engine/engine.h"
 #include "labs/digit_reader/sections.h"
@@ -89,13 +88,6 @@ void compare(Lab& lab, const std::string& title, const std::vector<double>& sing
                  torch.rounding);
 }
 
-std::vector<data::StripBatch> ritual_batch(const Task& data) {
-  const data::StripDataset strips(data.train_images, 32, train_lengths, 999);
-  Batch all(32);
-  std::iota(all.begin(), all.end(), 0);
-  return {data::collate(strips, all)};
-}
-
 // The first batches of the course's training: 60,000 strips, dealt out in batches of 128.
 std::vector<data::StripBatch> training_batches(const Task& data, std::int64_t count) {
   const data::StripDataset strips(data.train_images, 60000, train_lengths, 1001);
@@ -126,7 +118,7 @@ void seed_for_seed(Lab& lab) {
       "have the size of the learning rate whatever the size of the gradient, so a gradient that "
       "is 0 but for rounding moves a weight as far as any other. PyTorch's own kernels for "
       "different processors part in the same way.");
-  const std::vector<data::StripBatch> ritual = ritual_batch(data);
+  const std::vector<data::StripBatch> ritual{ritual_batch(data)};
   constexpr std::int64_t epochs = 12, steps_per_epoch = 60000 / 128;
   const std::vector<data::StripBatch> training = training_batches(data, lab.by_budget(2, 20, 20));
   for (const Kind kind : chosen(lab)) {

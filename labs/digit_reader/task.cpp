@@ -1,6 +1,7 @@
 #include "labs/digit_reader/task.h"
 
 #include <memory>
+#include <numeric>
 
 #include "data/digits.h"
 #include "data/mnist.h"
@@ -32,6 +33,13 @@ const Task& task(Lab& lab) {
         data::generated_digits(10000, data::Split::test));
   }
   return *made;
+}
+
+data::StripBatch ritual_batch(const Task& data) {
+  const data::StripDataset strips(data.train_images, ritual_strips, train_lengths, 999);
+  std::vector<std::int64_t> all(ritual_strips);
+  std::iota(all.begin(), all.end(), 0);
+  return data::collate(strips, all);
 }
 
 std::int64_t strips_per_epoch(const Lab& lab) {

@@ -29,6 +29,10 @@ const Task& task(Lab& lab);
 // Training strips are of these lengths, as are those of Task::test.
 inline constexpr data::Lengths train_lengths{1, 8};
 
+// Q3.3: one batch of 32 training strips, seed 999.
+inline constexpr std::int64_t ritual_strips = 32;
+data::StripBatch ritual_batch(const Task& data);
+
 // The options --strips, --epochs and --batch, or what belongs to the budget.
 std::int64_t strips_per_epoch(const Lab& lab);
 std::int64_t training_epochs(const Lab& lab);

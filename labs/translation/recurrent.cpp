@@ -33,22 +33,29 @@ struct State {
   Row h, c;
 };
 
-State rnn(const Row& x, const State& s, const nn::GateWeights& w) {
+// Of each gate: a = W_ih x + b_ih and u = W_hh h + b_hh.
+struct Products {
+  Rows a, u;
+};
+Products products(const Row& x, const State& s, const nn::GateWeights& w, std::int64_t gates) {
   const auto H = static_cast<std::int64_t>(s.h.size());
-  const Row a = affine(w.weight_ih, w.bias_ih, x, 0, H);
-  const Row u = affine(w.weight_hh, w.bias_hh, s.h, 0, H);
+  Products p;
+  for (std::int64_t g = 0; g < gates; ++g) {
+    p.a.push_back(affine(w.weight_ih, w.bias_ih, x, g, H));
+    p.u.push_back(affine(w.weight_hh, w.bias_hh, s.h, g, H));
+  }
+  return p;
+}
+
+State rnn(const Row& x, const State& s, const nn::GateWeights& w) {
+  const auto [a, u] = products(x, s, w, 1);
   State next = s;
-  for (std::size_t i = 0; i < s.h.size(); ++i) next.h[i] = std::tanh(a[i] + u[i]);
+  for (std::size_t i = 0; i < s.h.size(); ++i) next.h[i] = std::tanh(a[0][i] + u[0][i]);
   return next;
 }
 
 State lstm(const Row& x, const State& s, const nn::GateWeights& w) {
-  const auto H = static_cast<std::int64_t>(s.h.size());
-  Rows a, u;
-  for (std::int64_t g = 0; g < 4; ++g) {
-    a.push_back(affine(w.weight_ih, w.bias_ih, x, g, H));
-    u.push_back(affine(w.weight_hh, w.bias_hh, s.h, g, H));
-  }
+  const auto [a, u] = products(x, s, w, 4);
   State next = s;
   for (std::size_t k = 0; k < s.h.size(); ++k) {
     const double i = sigma(a[0][k] + u[0][k]), f = sigma(a[1][k] + u[1][k]);
@@ -60,12 +67,7 @@ State lstm(const Row& x, const State& s, const nn::GateWeights& w) {
 }
 
 State gru(const Row& x, const State& s, const nn::GateWeights& w) {
-  const auto H = static_cast<std::int64_t>(s.h.size());
-  Rows a, u;
-  for (std::int64_t g = 0; g < 3; ++g) {
-    a.push_back(affine(w.weight_ih, w.bias_ih, x, g, H));
-    u.push_back(affine(w.weight_hh, w.bias_hh, s.h, g, H));
-  }
+  const auto [a, u] = products(x, s, w, 3);
   State next = s;
   for (std::size_t k = 0; k < s.h.size(); ++k) {
     const double r = sigma(a[0][k] + u[0][k]), z = sigma(a[1][k] + u[1][k]);

@@ -52,12 +52,11 @@ void saved_is_the_same(Lab& lab, const Task& data) {
     const SavedModel again = load_model(path);
     std::filesystem::remove(path);
     const std::vector<Translated> fresh = translate_all(*again.model, data.test.ids, 20);
+    const std::vector<Translated>& before = test_translations(lab, t);
+    const bool same_words = again.target.words() == data.target.words();
     std::int64_t same = 0;
     for (std::size_t i = 0; i < fresh.size(); ++i)
-      same += fresh[i].words == test_translations(lab, t)[i].words &&
-                      again.target.words() == data.target.words()
-                  ? 1
-                  : 0;
+      same += same_words && fresh[i].words == before[i].words ? 1 : 0;
     lab.check_equal(name_of(kind) + ": of 20 sentences, the same from the saved model", same,
                     static_cast<std::int64_t>(fresh.size()));
   }

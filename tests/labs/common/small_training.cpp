@@ -1,7 +1,5 @@
 #include "tests/labs/common/small_training.h"
 
-#include <unistd.h>
-
 #include <cmath>
 
 #include "engine/create.h"
@@ -12,13 +10,6 @@ namespace labgrad::tests {
 
 using namespace labgrad::labs;
 namespace fs = std::filesystem;
-
-TemporaryFolder::TemporaryFolder(const std::string& name)
-    : path(fs::temp_directory_path() / ("labgrad-" + name + "-" + std::to_string(::getpid()))) {
-  fs::create_directories(path);
-}
-
-TemporaryFolder::~TemporaryFolder() { fs::remove_all(path); }
 
 void SmallTraining::Net::members(nn::Members& m) {
   m("first", first);

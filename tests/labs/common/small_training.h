@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
-#include <string>
 
 #include "engine/io/safetensors.h"
 #include "labs/common/train.h"
@@ -14,13 +13,6 @@
 #include "nn/schedule.h"
 
 namespace labgrad::tests {
-
-// A folder of this process that is gone at the end.
-struct TemporaryFolder {
-  std::filesystem::path path;
-  explicit TemporaryFolder(const std::string& name);
-  ~TemporaryFolder();
-};
 
 // A network with dropout on a small regression: 20 samples in batches of 6, which Adam with a
 // cosine schedule fits. Everything that a resumed run could forget takes part.

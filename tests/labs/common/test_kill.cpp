@@ -14,6 +14,7 @@
 
 #include "engine/io/file.h"
 #include "labs/common/checkpoint.h"
+#include "tests/engine/io/files.h"
 #include "tests/labs/common/small_training.h"
 
 using namespace labgrad;
@@ -61,16 +62,16 @@ TEST_CASE("child of the kill test" * doctest::skip()) {
 }
 
 TEST_CASE("train: kill -9 at any moment loses at most the steps since the last checkpoint") {
-  TemporaryFolder dir("kill");
-  ::setenv(folder_variable, dir.path.c_str(), 1);
-  const fs::path checkpoint = files_in(dir.path, true).checkpoint;
+  files::Scratch dir("kill");
+  ::setenv(folder_variable, dir.folder().c_str(), 1);
+  const fs::path checkpoint = files_in(dir.folder(), true).checkpoint;
   Generator moments(20);
   std::int64_t at = 0, kills = 0;  // steps that the checkpoint holds
   for (int run = 0; run < 200; ++run) {
     // Most of these moments lie within the training, many within the writing of a checkpoint.
     std::int64_t wait[1];
     moments.random_ints(wait, 0, 60);
-    fs::remove(dir.path / "steps");
+    fs::remove(dir.folder() / "steps");
     const pid_t child = start_child();
     REQUIRE(child > 0);
     if (kills < 12) {
@@ -89,7 +90,7 @@ TEST_CASE("train: kill -9 at any moment loses at most the steps since the last c
     ++kills;
     const std::int64_t held = load_checkpoint(checkpoint).state.at("step").as_int();
     std::error_code none;
-    const auto done = static_cast<std::int64_t>(fs::file_size(dir.path / "steps", none));
+    const auto done = static_cast<std::int64_t>(fs::file_size(dir.folder() / "steps", none));
     if (!none && done > 0) CHECK(at + done - held <= every);
     CHECK(held >= at);
     at = held;
@@ -99,7 +100,7 @@ TEST_CASE("train: kill -9 at any moment loses at most the steps since the last c
   MESSAGE("killed " << kills << " times");
 
   SmallTraining whole;
-  const History expected = train(whole.training(epochs), files_in(dir.path / "whole", false));
+  const History expected = train(whole.training(epochs), files_in(dir.folder() / "whole", false));
   const Checkpoint left = load_checkpoint(checkpoint);
   CHECK(left.state.at("step").as_int() == static_cast<std::int64_t>(expected.losses.size()));
   CHECK(same_bits(left.take("model"), whole.net->state_dict()));
@@ -107,7 +108,7 @@ TEST_CASE("train: kill -9 at any moment loses at most the steps since the last c
     if (name == "losses") CHECK(values.to_vector() == expected.losses);
   // What the killed processes were writing is cleared away by those that came after.
   std::size_t temporary = 0;
-  for (const auto& entry : fs::directory_iterator(dir.path))
+  for (const auto& entry : fs::directory_iterator(dir.folder()))
     temporary += entry.path().extension() == ".tmp" ? 1 : 0;
   CHECK(temporary == 0);
 }

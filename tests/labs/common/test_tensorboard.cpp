@@ -1,5 +1,4 @@
 #include <doctest/doctest.h>
-#include <unistd.h>
 
 #include <cmath>
 #include <filesystem>
@@ -11,20 +10,12 @@
 #include "engine/error.h"
 #include "engine/io/file.h"
 #include "labs/common/tensorboard.h"
+#include "tests/engine/io/files.h"
 #include "tests/labs/common/events.h"
 
 using namespace labgrad;
 using namespace labgrad::labs;
 namespace fs = std::filesystem;
-
-namespace {
-
-struct TemporaryFolder {
-  fs::path path = fs::temp_directory_path() / ("labgrad-events-" + std::to_string(::getpid()));
-  ~TemporaryFolder() { fs::remove_all(path); }
-};
-
-}  // namespace
 
 TEST_CASE("tensorboard: CRC-32C against the published values") {
   CHECK(crc32c("123456789") == 0xE3069283u);
@@ -35,11 +26,11 @@ TEST_CASE("tensorboard: CRC-32C against the published values") {
 }
 
 TEST_CASE("tensorboard: what is written is read back") {
-  TemporaryFolder dir;
+  files::Scratch dir("events");
   double now = 1700000000.25;
   fs::path path;
   {
-    EventWriter w(dir.path / "run", 0, [&] { return now; });
+    EventWriter w(dir.folder() / "run", 0, [&] { return now; });
     path = w.path();
     CHECK(path.filename().string().find("tfevents") != std::string::npos);
     w.scalar("loss/train", 0.5, 0);
@@ -70,9 +61,9 @@ TEST_CASE("tensorboard: what is written is read back") {
 }
 
 TEST_CASE("tensorboard: a continued run gets its own file, which says where it starts") {
-  TemporaryFolder dir;
+  files::Scratch dir("events");
   const auto now = [] { return 5.0; };
-  EventWriter first(dir.path, 0, now), second(dir.path, 40, now);
+  EventWriter first(dir.folder(), 0, now), second(dir.folder(), 40, now);
   CHECK(first.path() != second.path());
   CHECK(first.path() < second.path());
   const auto events = tests::read_events(second.path());
@@ -83,10 +74,10 @@ TEST_CASE("tensorboard: a continued run gets its own file, which says where it s
 }
 
 TEST_CASE("tensorboard: the reader notices every changed byte") {
-  TemporaryFolder dir;
+  files::Scratch dir("events");
   fs::path path;
   {
-    EventWriter w(dir.path, 0, [] { return 1.0; });
+    EventWriter w(dir.folder(), 0, [] { return 1.0; });
     w.scalar("a", 1.0, 1);
     path = w.path();
   }

@@ -1,5 +1,4 @@
 #include <doctest/doctest.h>
-#include <unistd.h>
 
 #include <cmath>
 #include <filesystem>
@@ -15,6 +14,7 @@
 #include "labs/common/checkpoint.h"
 #include "labs/common/interrupt.h"
 #include "labs/common/train.h"
+#include "tests/engine/io/files.h"
 #include "tests/labs/common/events.h"
 #include "tests/labs/common/small_training.h"
 
@@ -24,9 +24,9 @@ using namespace labgrad::tests;
 namespace fs = std::filesystem;
 
 TEST_CASE("train: stopping after any step and going on gives the same bits") {
-  TemporaryFolder dir("train");
+  files::Scratch dir("train");
   SmallTraining whole;
-  const History expected = train(whole.training(5), files_in(dir.path / "whole", false));
+  const History expected = train(whole.training(5), files_in(dir.folder() / "whole", false));
   REQUIRE(expected.losses.size() == 20);
   REQUIRE(expected.epochs.size() == 5);
   for (std::size_t e = 0; e < 5; ++e) {
@@ -38,7 +38,7 @@ TEST_CASE("train: stopping after any step and going on gives the same bits") {
   // In the middle, at the last step of an epoch, at the very last step, at the first.
   for (std::int64_t stop : {5, 7, 19, 0}) {
     CAPTURE(stop);
-    const fs::path folder = dir.path / std::to_string(stop);
+    const fs::path folder = dir.folder() / std::to_string(stop);
     SmallTraining stopped;
     stopped.stop_at = stop;
     CHECK_THROWS_AS(train(stopped.training(5), files_in(folder, false)), Interrupted);
@@ -56,28 +56,29 @@ TEST_CASE("train: stopping after any step and going on gives the same bits") {
 }
 
 TEST_CASE("train: a finished run is taken over, or prolonged") {
-  TemporaryFolder dir("train");
+  files::Scratch dir("train");
   SmallTraining whole;
-  const History expected = train(whole.training(4), files_in(dir.path / "a", false));
+  const History expected = train(whole.training(4), files_in(dir.folder() / "a", false));
   SmallTraining first;
-  train(first.training(3), files_in(dir.path / "b", false));
+  train(first.training(3), files_in(dir.folder() / "b", false));
   SmallTraining longer;
-  const History prolonged = train(longer.training(4), files_in(dir.path / "b", true));
+  const History prolonged = train(longer.training(4), files_in(dir.folder() / "b", true));
   CHECK(prolonged.losses == expected.losses);
   SmallTraining again;
   Training no_more = again.training(4);
   no_more.step = [](const Batch&, std::int64_t) -> double { fail("must not train"); };
-  CHECK(train(no_more, files_in(dir.path / "b", true)).losses == expected.losses);
+  CHECK(train(no_more, files_in(dir.folder() / "b", true)).losses == expected.losses);
   CHECK(same_bits(again.net->state_dict(), whole.net->state_dict()));
 }
 
 TEST_CASE("train: the curves are on disk, once each") {
-  TemporaryFolder dir("train");
+  files::Scratch dir("train");
   SmallTraining old, fresh;
-  train(old.training(1), files_in(dir.path, false));
-  const History history = train(fresh.training(2), files_in(dir.path, false));
+  train(old.training(1), files_in(dir.folder(), false));
+  const History history = train(fresh.training(2), files_in(dir.folder(), false));
   std::vector<fs::path> files;
-  for (const auto& entry : fs::directory_iterator(dir.path / "runs")) files.push_back(entry.path());
+  for (const auto& entry : fs::directory_iterator(dir.folder() / "runs"))
+    files.push_back(entry.path());
   REQUIRE(files.size() == 1);  // the earlier run's file is gone
   std::vector<double> losses, sizes;
   for (const auto& event : tests::read_events(files[0])) {
@@ -100,44 +101,44 @@ TEST_CASE("train: the curves are on disk, once each") {
 }
 
 TEST_CASE("train: another config, a broken file and a loss that is no number are refused") {
-  TemporaryFolder dir("train");
+  files::Scratch dir("train");
   SmallTraining p;
-  train(p.training(1), files_in(dir.path, false));
+  train(p.training(1), files_in(dir.folder(), false));
   Training other = p.training(1);
   other.config = Json::object({{"seed", 5}, {"batch", 7}});
-  CHECK_THROWS_WITH_AS(train(other, files_in(dir.path, true)), doctest::Contains("\"batch\":7"),
+  CHECK_THROWS_WITH_AS(train(other, files_in(dir.folder(), true)), doctest::Contains("\"batch\":7"),
                        Error);
-  const std::string whole = read_file(dir.path / "c.safetensors");
-  write_file_atomic(dir.path / "c.safetensors", whole.substr(0, whole.size() / 2));
-  CHECK_THROWS_AS(train(p.training(1), files_in(dir.path, true)), Error);
+  const std::string whole = read_file(dir.folder() / "c.safetensors");
+  write_file_atomic(dir.folder() / "c.safetensors", whole.substr(0, whole.size() / 2));
+  CHECK_THROWS_AS(train(p.training(1), files_in(dir.folder(), true)), Error);
   SmallTraining bad;
   bad.poison = 2;
-  CHECK_THROWS_WITH_AS(train(bad.training(1), files_in(dir.path, false)),
+  CHECK_THROWS_WITH_AS(train(bad.training(1), files_in(dir.folder(), false)),
                        doctest::Contains("at step 2 (epoch 1, batch 3)"), Error);
   Training nothing = p.training(1);
   nothing.step = {};
-  CHECK_THROWS_AS(train(nothing, files_in(dir.path, false)), Error);
+  CHECK_THROWS_AS(train(nothing, files_in(dir.folder(), false)), Error);
 }
 
 TEST_CASE("train: ends early when it is enough, and stays so") {
-  TemporaryFolder dir("train");
+  files::Scratch dir("train");
   SmallTraining p;
   Training t = p.training(9);
   t.enough = [](const History& h) { return h.epochs.size() == 2; };
-  CHECK(train(t, files_in(dir.path, false)).epochs.size() == 2);
+  CHECK(train(t, files_in(dir.folder(), false)).epochs.size() == 2);
   SmallTraining again;
   Training resumed = again.training(9);
   resumed.enough = t.enough;
-  CHECK(train(resumed, files_in(dir.path, true)).epochs.size() == 2);
+  CHECK(train(resumed, files_in(dir.folder(), true)).epochs.size() == 2);
 }
 
 TEST_CASE("checkpoint: tensors and state come back") {
-  TemporaryFolder dir("train");
+  files::Scratch dir("train");
   Checkpoint c;
   c.put("model", {{"weight", tensor({{1.5, -2.0}, {0.0, 4.0}})}, {"steps", tensor({1, 2, 3})}});
   c.put("models", {{"other", zeros({0, 3})}});
   c.state = Json::object({{"epoch", 3}, {"text", "größe"}});
-  const fs::path path = dir.path / "c.safetensors";
+  const fs::path path = dir.folder() / "c.safetensors";
   save_checkpoint(path, c);
   const Checkpoint back = load_checkpoint(path);
   CHECK(same_bits(back.tensors, c.tensors));
@@ -145,7 +146,7 @@ TEST_CASE("checkpoint: tensors and state come back") {
   CHECK(back.take("model").size() == 2);
   CHECK(back.take("model")[0].first == "weight");
   CHECK(back.take("model")[1].second.dtype() == i64);
-  CHECK_THROWS_AS(load_checkpoint(dir.path / "none"), MissingFile);
+  CHECK_THROWS_AS(load_checkpoint(dir.folder() / "none"), MissingFile);
   save_safetensors(path, c.tensors);
   CHECK_THROWS_WITH_AS(load_checkpoint(path), doctest::Contains("no state of a training"), Error);
 }
