@@ -1,11 +1,10 @@
 #include "engine/ops/norm_relu_pool.h"
 
 #include "engine/autograd.h"
-#include "engine/backward.h"
+#include "engine/composed.h"
 #include "engine/ops/channel_statistics.h"
 #include "engine/ops/pointwise.h"
 #include "engine/ops/pool.h"
-#include "engine/ops/shape.h"
 
 namespace labgrad {
 namespace {
@@ -19,23 +18,15 @@ struct Inputs {
   Plane kernel;
 };
 
-// The gradients as functions of x, w, b and dy: those of the three ops that this one stands for.
-Tensors composed_gradients(const Inputs& in, const Tensor& dy) {
-  // Views, so that the sweep ends at them and not in what x was made of.
-  auto here = [](const Tensor& t) { return view(t, t.shape()); };
-  const Tensor x = here(in.x), w = here(in.w), b = here(in.b);
+// The three ops that this one stands for.
+Tensors gradients_of_three(const Inputs& in, const Tensor& dy) {
   const bool batch = in.options.training;
-  const Tensor z = batch_norm(x, batch ? Tensor() : in.mean.get(),
-                              batch ? Tensor() : in.variance.get(), w, b, in.options);
-  Tensors wanted, gradients;
-  for (const Tensor& t : {x, w, b})
-    if (t.requires_grad()) wanted.push_back(t);
-  const Tensors found =
-      grad({max_pool2d(relu(z), in.kernel)}, wanted, {dy}, {.create_graph = true});
-  std::size_t next = 0;
-  for (const Tensor& t : {x, w, b})
-    gradients.push_back(t.requires_grad() ? found[next++] : Tensor());
-  return gradients;
+  const Tensor mean = batch ? Tensor() : in.mean.get(), var = batch ? Tensor() : in.variance.get();
+  return composed_gradients(
+      [&](const Tensors& t) {
+        return max_pool2d(relu(batch_norm(t[0], mean, var, t[1], t[2], in.options)), in.kernel);
+      },
+      {in.x, in.w, in.b}, dy);
 }
 
 Tensors fused_gradients(const Inputs& in, const Tensor& dy, bool dx_needed) {
@@ -76,7 +67,7 @@ Tensor batch_norm_relu_max_pool2d(const Tensor& x, const Tensor& running_mean,
   const Inputs in{save(x), save(w), save(b), save(s.mean), save(s.variance), s.r, options, kernel};
   return differentiable_joint(op, {y}, {x, weight, bias},
                               [in, dx_needed = x.requires_grad()](const Tensors& dys) {
-                                return grad_enabled() ? composed_gradients(in, dys[0])
+                                return grad_enabled() ? gradients_of_three(in, dys[0])
                                                       : fused_gradients(in, dys[0], dx_needed);
                               })[0];
 }
