@@ -16,6 +16,11 @@ SANITIZE ?=
 WERROR ?=
 TIDY ?= 1
 TESTS ?=
+SIMT ?=
+CUDA ?=
+CUDA_HOME ?= /usr/local/cuda
+NVCC ?= $(CUDA_HOME)/bin/nvcc
+CUDA_ARCH ?= native
 ARGS ?=
 
 comma := ,
@@ -29,7 +34,10 @@ flavour := $(filter-out g++,$(notdir $(compiler))) \
            $(if $(filter 1,$(DEBUG)),debug) $(subst $(comma),-,$(SANITIZE)) $(filter-out native,$(ARCH))
 OUT := $(BUILD)$(if $(strip $(flavour)),/$(subst $(space),-,$(strip $(flavour))))
 OBJ := $(OUT)/obj
-BIN := $(OUT)/bin
+# SIMT=1 and CUDA=1 add the objects of engine/cuda to each program; all others are the same, so only
+# the programs have folders of their own.
+device := $(if $(filter 1,$(CUDA)),cuda,$(if $(filter 1,$(SIMT)),simt))
+BIN := $(OUT)$(device:%=/%)/bin
 LIB := $(OUT)/lib/liblabgrad.a
 
 # ---- flags ---------------------------------------------------------------------------------------
@@ -55,12 +63,23 @@ optimise_kernels += -ffp-contract=fast
 flags := $(strip -std=c++20 -I. -pthread $(warnings) -march=$(ARCH) -ffp-contract=off $(optimise) \
          $(CPPFLAGS) $(CXXFLAGS))
 link := -pthread $(if $(SANITIZE),-fsanitize=$(SANITIZE)) $(LDFLAGS)
+# nvcc hands what is not device code to the host compiler, whose warnings are ours, but for
+# -Wpedantic: nvcc's own output has line directives of the GNU kind.
+cuda_flags = -std=c++20 -I. -O3 --expt-relaxed-constexpr $(if $(filter native,$(CUDA_ARCH)),\
+  -arch=native,$(foreach a,$(subst $(comma), ,$(CUDA_ARCH)),\
+  -gencode=arch=$(subst sm_,compute_,$(a))$(comma)code=$(a))) \
+  -Xcompiler $(subst $(space),$(comma),$(filter-out -Wpedantic -Werror,$(warnings))) \
+  $(if $(filter 1,$(WERROR)),-Werror all-warnings)
+cuda_link := $(if $(filter cuda,$(device)),-L$(CUDA_HOME)/lib64 -lcudart_static -ldl -lrt)
 
 # ---- sources -------------------------------------------------------------------------------------
 find = $(sort $(shell find $(1) -path data/files -prune -o \( $(2) \) -print 2>/dev/null))
 sources := $(call find,engine nn data labs tests,-name '*.cpp')
 headers := $(call find,engine nn data labs tests,-name '*.h')
 objects = $(patsubst %.cpp,$(OBJ)/%.o,$(1))
+kernels := $(call find,engine/cuda,-name '*.cu')
+kernel_objects := $(if $(device),$(patsubst %.cu,$(OBJ)/$(device)/%.o,\
+                    $(if $(filter simt,$(device)),$(filter-out %/gpu.cu,$(kernels)),$(kernels))))
 under = $(foreach folder,$(1),$(filter $(folder)/%,$(sources)))
 
 lib_objects := $(call objects,$(call under,engine nn data))
@@ -113,6 +132,8 @@ help:
 	@echo '  CXX=clang++-14    another compiler (g++ is the default; "ccache g++" works)'
 	@echo '  DEBUG=1           no optimisation, debug information, checks of the standard library'
 	@echo '  SANITIZE=LIST     address,undefined or thread'
+	@echo '  SIMT=1            with the device simt: the CUDA kernels, emulated on the CPU'
+	@echo '  CUDA=1            with the device cuda; CUDA_ARCH=sm_75,sm_90 (native), CUDA_HOME='
 	@echo '  ARCH=CPU          code for -march=CPU (native is the default; x86-64-v2 is portable)'
 	@echo 'more options'
 	@echo '  BUILD=DIR         output folder (build)         V=1  print whole commands'
@@ -178,6 +199,8 @@ $(1):
 	@mkdir -p $$(@D) && printf '%s\n' '$(strip $(2))' >$$@
 endef
 $(eval $(call remember,$(OBJ)/flags,$(compiler) $(flags) / $(optimise_kernels) / $(link)))
+$(eval $(call remember,$(OBJ)/flags.cuda,$(if $(filter cuda,$(device)),$(cuda_flags))))
+$(eval $(call remember,$(OBJ)/list.kernels$(device:%=.%),$(kernel_objects)))
 $(eval $(call remember,$(OBJ)/list.lib,$(lib_objects)))
 $(eval $(call remember,$(OBJ)/list.tests,$(test_objects) $(common_objects) $(tested_labs)))
 $(eval $(call remember,$(OBJ)/list.bench,$(bench_objects)))
@@ -204,6 +227,16 @@ $(OBJ)/%.o: %.cpp $(OBJ)/flags | $(OBJ)/have.build
 	@mkdir -p $(@D)
 	$(quiet)$(CXX) $(flags) $(optimise_file) -MMD -MP -c $< -o $@
 
+# Kernels: CUDA C++ for nvcc, or for the C++ compiler with engine/cuda/simt.h.
+$(OBJ)/simt/%.o: %.cu $(OBJ)/flags | $(OBJ)/have.build
+	$(say) SIMT $<
+	@mkdir -p $(@D)
+	$(quiet)$(CXX) $(flags) -MMD -MP -x c++ -c $< -o $@
+$(OBJ)/cuda/%.o: %.cu $(OBJ)/flags.cuda | $(OBJ)/have.build
+	$(say) NVCC $<
+	@mkdir -p $(@D)
+	$(quiet)$(NVCC) $(cuda_flags) -MMD -MP -c $< -o $@
+
 $(LIB): $(lib_objects) $(OBJ)/list.lib
 	$(say) AR $@
 	@mkdir -p $(@D) && rm -f $@
@@ -215,18 +248,18 @@ $(OBJ)/labs.a: $(foreach lab,$(tested_labs),$(call lab_objects,$(lab))) $(OBJ)/l
 define link_binary
 	$(say) LINK $@
 	@mkdir -p $(@D)
-	$(quiet)$(CXX) $(flags) $(link) $(filter %.o,$^) $(filter %.a,$^) -lfmt -o $@
+	$(quiet)$(CXX) $(flags) $(link) $(filter %.o,$^) $(filter %.a,$^) -lfmt $(cuda_link) -o $@
 endef
 
-$(BIN)/tests: $(test_objects) $(common_objects) $(tested_lab_library) $(LIB) $(OBJ)/list.tests
+$(BIN)/tests: $(test_objects) $(kernel_objects) $(common_objects) $(tested_lab_library) $(LIB) $(OBJ)/list.tests $(OBJ)/list.kernels$(device:%=.%)
 	$(link_binary)
 
-$(BIN)/bench: $(bench_objects) $(common_objects) $(tested_lab_library) $(LIB) $(OBJ)/list.bench
+$(BIN)/bench: $(bench_objects) $(kernel_objects) $(common_objects) $(tested_lab_library) $(LIB) $(OBJ)/list.bench $(OBJ)/list.kernels$(device:%=.%)
 	$(if $(bench_objects),,$(error there is no benchmark in tests/bench))
 	$(link_binary)
 
 define lab_rule
-$(BIN)/$(1): $(call lab_objects,$(1)) $(common_objects) $(LIB) $(OBJ)/list.labs
+$(BIN)/$(1): $(call lab_objects,$(1)) $(kernel_objects) $(common_objects) $(LIB) $(OBJ)/list.labs $(OBJ)/list.kernels$(device:%=.%)
 	$$(link_binary)
 endef
 $(foreach lab,$(LABS),$(eval $(call lab_rule,$(lab))))
@@ -241,7 +274,7 @@ compile_commands.json: $(OBJ)/flags $(OBJ)/list.sources
 
 # ---- style ---------------------------------------------------------------------------------------
 format:
-	clang-format -i $(sources) $(headers)
+	clang-format -i $(sources) $(headers) $(kernels)
 
 # clang-tidy looks again only at files whose object was made anew.
 tidied := $(if $(filter 1,$(TIDY)),$(if $(shell command -v clang-tidy),\
@@ -251,7 +284,7 @@ $(OBJ)/%.tidy: %.cpp $(OBJ)/%.o .clang-tidy
 	@clang-tidy --quiet $< -- $(filter-out -W%,$(flags)) 2>/dev/null && touch $@
 
 lint: $(tidied)
-	@sh .ci/lint $(sources) $(headers)
+	@sh .ci/lint $(sources) $(headers) $(kernels)
 
 # ---- install -------------------------------------------------------------------------------------
 define pkg_config

@@ -9,11 +9,29 @@ namespace labgrad {
 enum class Device : std::uint8_t {
   cpu,    // the fast kernels of engine/cpu
   naive,  // the plain loops of engine/naive: the specification, in the same host memory
+  cuda,   // the kernels of engine/cuda on a GPU; in builds with CUDA=1 (engine/accelerator.h)
+  simt,   // the same kernels in the emulator of engine/cuda/simt.h; in builds with SIMT=1
 };
 
-constexpr const char* name_of(Device d) { return d == Device::cpu ? "cpu" : "naive"; }
+constexpr const char* name_of(Device d) {
+  switch (d) {
+    case Device::cpu:
+      return "cpu";
+    case Device::naive:
+      return "naive";
+    case Device::cuda:
+      return "cuda";
+    case Device::simt:
+      return "simt";
+  }
+  return "?";
+}
 
-// The device named by a command line: "cpu" or "naive". Error: lists the names this build knows.
+// Do its tensors lie in the host's memory, where span() and item() can look at them as they are?
+constexpr bool in_host_memory(Device d) { return d == Device::cpu || d == Device::naive; }
+
+// The device of that name. Errors: there is none; it is not in this build; NoDevice
+// (engine/accelerator.h): it is, but this machine has no such hardware.
 Device device_from_name(std::string_view name);
 
 // The device of tensors that are created without naming one; cpu at first. One for the process.

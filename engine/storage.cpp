@@ -1,10 +1,8 @@
 #include "engine/storage.h"
 
-#include <atomic>
 #include <new>
-#include <string>
 
-#include "engine/error.h"
+#include "engine/accelerator.h"
 
 namespace labgrad {
 namespace {
@@ -18,30 +16,33 @@ std::size_t header(std::size_t bytes) {
   return sizeof(Storage) + bytes <= line ? sizeof(Storage) : line;
 }
 
-std::atomic<Device> chosen{Device::cpu};
-
 }  // namespace
 
 Ref<Storage> Storage::make(std::size_t bytes, Device device) {
+  if (!in_host_memory(device)) return make_apart(bytes, device);
   auto* block = static_cast<std::byte*>(allocate(header(bytes) + bytes));
   count_live(bytes);
   return Ref<Storage>(new (block) Storage(block + header(bytes), bytes, device));
 }
 
+// The header in the host's memory, the elements in the device's.
+Ref<Storage> Storage::make_apart(std::size_t bytes, Device device) {
+  std::byte* elements = accelerator(device).allocate(bytes);
+  count_live(bytes);
+  return Ref<Storage>(new (allocate(sizeof(Storage))) Storage(elements, bytes, device));
+}
+
 void Storage::destroy(Storage* storage) noexcept {
   const std::size_t bytes = storage->bytes_;
   discount_live(bytes);
+  if (!in_host_memory(storage->device_)) {
+    accelerator(storage->device_).deallocate(storage->data_, bytes);
+    storage->~Storage();
+    deallocate(storage, sizeof(Storage));
+    return;
+  }
   storage->~Storage();
   deallocate(storage, header(bytes) + bytes);
 }
-
-Device device_from_name(std::string_view name) {
-  for (Device d : {Device::cpu, Device::naive})
-    if (name == name_of(d)) return d;
-  fail("device: '" + std::string(name) + "' is not in this build; it has cpu and naive");
-}
-
-Device default_device() { return chosen.load(std::memory_order_relaxed); }
-void set_default_device(Device d) { chosen.store(d, std::memory_order_relaxed); }
 
 }  // namespace labgrad

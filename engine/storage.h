@@ -12,7 +12,7 @@ namespace labgrad {
 
 class Storage : public Counted {
  public:
-  // A new block of `bytes` bytes, not initialised. Error: out of memory.
+  // A new block of `bytes` bytes, not initialised. Error: out of memory; the device is not there.
   static Ref<Storage> make(std::size_t bytes, Device device);
 
   std::byte* data() { return data_; }
@@ -26,6 +26,8 @@ class Storage : public Counted {
   static void destroy(Storage* storage) noexcept;
 
  private:
+  static Ref<Storage> make_apart(std::size_t bytes, Device device);
+
   Storage(std::byte* data, std::size_t bytes, Device device)
       : data_(data), bytes_(bytes), device_(device) {}
 

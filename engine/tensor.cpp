@@ -3,6 +3,8 @@
 #include <cmath>
 #include <utility>
 
+#include "engine/accelerator.h"
+
 namespace labgrad {
 namespace {
 
@@ -65,7 +67,7 @@ bool Tensor::shares_storage(const Tensor& other) const {
 
 // ---- reading ----
 
-void Tensor::check_dtype(DType wanted, const char* method) const {
+void Tensor::check_span(DType wanted, const char* method) const {
   if (dtype() != wanted)
     fail(std::string(method) + ": asked for " + name_of(wanted) + ", the tensor is " +
          described(*this));
@@ -76,6 +78,7 @@ void Tensor::check_dtype(DType wanted, const char* method) const {
 
 template <class T>
 std::vector<T> Tensor::to_vector() const {
+  if (!in_host_memory(device())) return moved(*this, Device::cpu).to_vector<T>();
   std::vector<T> out(static_cast<std::size_t>(numel()));
   const Shape dense = contiguous_strides(shape());
   kernels(device()).copy({reinterpret_cast<std::byte*>(out.data()), dtype_of<T>, shape(), dense},
@@ -86,6 +89,16 @@ template std::vector<float> Tensor::to_vector<float>() const;
 template std::vector<double> Tensor::to_vector<double>() const;
 template std::vector<std::int64_t> Tensor::to_vector<std::int64_t>() const;
 
+template <class E>
+E Tensor::element(std::int64_t place) const {
+  const E* from = array().as<E>() + place;
+  if (in_host_memory(device())) return *from;
+  E e;
+  accelerator(device()).download(reinterpret_cast<std::byte*>(&e),
+                                 reinterpret_cast<const std::byte*>(from), sizeof(E));
+  return e;
+}
+
 template <class T>
 T Tensor::item() const {
   if (numel() != 1)
@@ -93,7 +106,7 @@ T Tensor::item() const {
          "; use at({...}) or to_vector()");
   return dispatch(dtype(), [&](auto tag) {
     using E = typename decltype(tag)::type;
-    return static_cast<T>(*array().template as<E>());
+    return static_cast<T>(element<E>(0));
   });
 }
 template float Tensor::item<float>() const;
@@ -116,7 +129,7 @@ double Tensor::at(std::initializer_list<std::int64_t> index) const {
   }
   return dispatch(dtype(), [&](auto tag) {
     using E = typename decltype(tag)::type;
-    return static_cast<double>(array().template as<E>()[place]);
+    return static_cast<double>(element<E>(place));
   });
 }
 
@@ -186,7 +199,7 @@ Tensor& Tensor::copy_(const Tensor& source) {
   if (!broadcasts_to(source.shape(), shape()))
     fail("copy_: shape " + source.shape().str() + " does not broadcast to " + shape().str());
   // A source in the same storage may overlap the target, so it is read whole before the writing.
-  Tensor safe = source;
+  Tensor safe = moved(source, device());
   if (shares_storage(source)) {
     safe = empty(source.shape(), source.dtype(), device());
     kernels(device()).copy(safe.array(), source.array());
@@ -197,7 +210,7 @@ Tensor& Tensor::copy_(const Tensor& source) {
 }
 
 Tensor& Tensor::add_(const Tensor& other, double alpha) {
-  if (alpha == 1) return zip_(Binary::add, "add_", other);
+  if (alpha == 1 || other.device() != device()) return zip_(Binary::add, "add_", other);
   Tensor scaled = empty(other.shape(), other.dtype(), device());
   kernels(device()).copy(scaled.array(), other.array());
   scaled.mul_(Scalar(alpha));
@@ -295,6 +308,23 @@ Tensor alias(const Tensor& x, const Shape& shape, const Strides& strides, std::i
   a.shape = shape;
   a.strides = strides;
   return Tensor(std::move(impl));
+}
+
+Tensor moved(const Tensor& x, Device device) {
+  const Device from = x.device();
+  if (from == device) return x;
+  const bool apart = !in_host_memory(device), was_apart = !in_host_memory(from);
+  if (apart && was_apart) return moved(moved(x, Device::cpu), device);
+  const Tensor source = apart || was_apart ? packed(x) : x;
+  Tensor y = empty(x.shape(), x.dtype(), device);
+  const std::size_t bytes = static_cast<std::size_t>(x.numel()) * size_of(x.dtype());
+  if (apart)
+    accelerator(device).upload(y.array().data, source.array().data, bytes);
+  else if (was_apart)
+    accelerator(from).download(y.array().data, source.array().data, bytes);
+  else
+    kernels(device).copy(y.array(), source.array());
+  return y;
 }
 
 Tensor packed(const Tensor& x) {

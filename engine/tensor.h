@@ -103,7 +103,8 @@ class Tensor {
   T item() const;
   // One element; indices may be negative. Error: wrong number of them, or one out of range.
   double at(std::initializer_list<std::int64_t> index) const;
-  // The elements in row-major order, without a copy. Error: not contiguous, or T is not the dtype.
+  // The elements in row-major order, without a copy. Error: not contiguous; T is not the dtype; not
+  // in the host's memory.
   template <class T>
   std::span<const T> span() const;
   // The same for writing: counts as an in-place change of the tensor, with the errors of one.
@@ -164,7 +165,9 @@ class Tensor {
     return *impl_;
   }
   [[noreturn]] static void undefined();
-  void check_dtype(DType wanted, const char* method) const;
+  void check_span(DType wanted, const char* method) const;
+  template <class E>
+  E element(std::int64_t place) const;  // `place` elements after the first
   void check_inplace(const char* method, const Tensor* other) const;
   Tensor& zip_(Binary f, const char* method, const Tensor& other);
 
@@ -180,6 +183,9 @@ std::ostream& operator<<(std::ostream& out, const Tensor& x);
 Tensor empty(const Shape& shape, DType dtype, Device device);
 // Another view of x's storage, outside the graph. `offset` in elements, from x's first element.
 Tensor alias(const Tensor& x, const Shape& shape, const Strides& strides, std::int64_t offset = 0);
+// x's elements on that device, in row-major order; x itself if it is there already. Outside the
+// graph.
+Tensor moved(const Tensor& x, Device device);
 // x with row-major elements: x itself if it is so already, else a copy. Outside the graph.
 Tensor packed(const Tensor& x);
 
@@ -214,13 +220,13 @@ class EnableGrad {
 
 template <class T>
 std::span<const T> Tensor::span() const {
-  check_dtype(dtype_of<T>, "span");
+  check_span(dtype_of<T>, "span");
   return {array().as<T>(), static_cast<std::size_t>(numel())};
 }
 
 template <class T>
 std::span<T> Tensor::writable_span() {
-  check_dtype(dtype_of<T>, "writable_span");
+  check_span(dtype_of<T>, "writable_span");
   check_inplace("writable_span", nullptr);
   impl_->storage->bump_version();
   return {array().as<T>(), static_cast<std::size_t>(numel())};

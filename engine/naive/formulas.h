@@ -1,6 +1,6 @@
 #pragma once
 // The scalar formulas of the elementwise primitives, one line each. kernels.h says for which dtypes
-// each is defined.
+// each is defined. All are constexpr: then nvcc lets device code call them, too.
 
 #include <cmath>
 #include <cstdint>
@@ -17,7 +17,7 @@ template <class T>
 using Wide = std::conditional_t<std::is_same_v<T, float>, double, T>;
 
 template <class T>
-bool is_nan(T x) {
+constexpr bool is_nan(T x) {
   if constexpr (std::is_floating_point_v<T>)
     return x != x;
   else
@@ -27,7 +27,7 @@ bool is_nan(T x) {
 // a + b, a - b, a b. Integers wrap around (as unsigned numbers do, without undefined behaviour);
 // for bool they are or, xor and and.
 template <class T>
-T plus(T a, T b) {
+constexpr T plus(T a, T b) {
   if constexpr (std::is_same_v<T, std::int64_t>)
     return static_cast<T>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
   else if constexpr (std::is_same_v<T, bool>)
@@ -36,7 +36,7 @@ T plus(T a, T b) {
     return a + b;
 }
 template <class T>
-T minus(T a, T b) {
+constexpr T minus(T a, T b) {
   if constexpr (std::is_same_v<T, std::int64_t>)
     return static_cast<T>(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b));
   else if constexpr (std::is_same_v<T, bool>)
@@ -45,7 +45,7 @@ T minus(T a, T b) {
     return a - b;
 }
 template <class T>
-T times(T a, T b) {
+constexpr T times(T a, T b) {
   if constexpr (std::is_same_v<T, std::int64_t>)
     return static_cast<T>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
   else if constexpr (std::is_same_v<T, bool>)
@@ -55,13 +55,13 @@ T times(T a, T b) {
 }
 
 // Truncated quotient; x/0 = 0. The most negative number divided by -1 wraps to itself.
-inline std::int64_t divide(std::int64_t a, std::int64_t b) {
+constexpr std::int64_t divide(std::int64_t a, std::int64_t b) {
   if (b == 0) return 0;
   return b == -1 ? minus<std::int64_t>(0, a) : a / b;
 }
 
 // a^b by squaring, wrapping; a^-n = 1/a^n truncated: 0 unless a is 1 or -1.
-inline std::int64_t power(std::int64_t a, std::int64_t b) {
+constexpr std::int64_t power(std::int64_t a, std::int64_t b) {
   if (b < 0) return a == 1 ? 1 : a == -1 ? (b % 2 == 0 ? 1 : -1) : 0;
   std::int64_t result = 1;
   for (; b > 0; b /= 2) {
@@ -73,24 +73,24 @@ inline std::int64_t power(std::int64_t a, std::int64_t b) {
 
 // The larger and the smaller; NaN if either is NaN.
 template <class T>
-T larger(T a, T b) {
+constexpr T larger(T a, T b) {
   return a > b || is_nan(a) ? a : b;
 }
 template <class T>
-T smaller(T a, T b) {
+constexpr T smaller(T a, T b) {
   return a < b || is_nan(a) ? a : b;
 }
 
 // 1/(1 + e^-x), written so that e never overflows.
 template <class T>
-T sigmoid(T x) {
+constexpr T sigmoid(T x) {
   const T e = std::exp(-std::abs(x));
   return x >= 0 ? 1 / (1 + e) : e / (1 + e);
 }
 
 // x converted to To. To i64: towards zero, NaN to 0, beyond the range to its ends. To bool: x != 0.
 template <class To, class From>
-To convert(From x) {
+constexpr To convert(From x) {
   if constexpr (std::is_same_v<To, bool>) {
     return x != From(0);
   } else if constexpr (std::is_same_v<To, std::int64_t> && std::is_floating_point_v<From>) {
@@ -104,9 +104,27 @@ To convert(From x) {
   }
 }
 
-// f(x) for the functions that give x's dtype.
+// Is f defined for this type?
 template <class T>
-T apply(Unary f, T x) {
+constexpr bool is_defined(Unary f) {
+  if (f == Unary::neg || f == Unary::abs || f == Unary::sign || f == Unary::square) return true;
+  if (f == Unary::logical_not) return std::is_same_v<T, bool>;
+  return f == Unary::relu || std::is_floating_point_v<T>;
+}
+template <class T>
+constexpr bool is_defined(Binary f) {
+  const bool logical =
+      f == Binary::logical_and || f == Binary::logical_or || f == Binary::logical_xor;
+  return !logical || std::is_same_v<T, bool>;
+}
+template <class T, class F>
+void check_defined(F f) {
+  if (!is_defined<T>(f)) fail("kernels: a function is not defined for this dtype");
+}
+
+// f(x) for the functions that give x's dtype; f must be defined for it.
+template <class T>
+constexpr T apply(Unary f, T x) {
   switch (f) {
     case Unary::neg:
       if constexpr (std::is_floating_point_v<T>)
@@ -164,12 +182,12 @@ T apply(Unary f, T x) {
         break;
     }
   }
-  fail("map: this function is not defined for this dtype");
+  return x;
 }
 
-// f(x, y) for the functions that give the operands' dtype.
+// f(x, y) for the functions that give the operands' dtype; f must be defined for it.
 template <class T>
-T apply(Binary f, T x, T y) {
+constexpr T apply(Binary f, T x, T y) {
   switch (f) {
     case Binary::add:
       return plus(x, y);
@@ -199,14 +217,14 @@ T apply(Binary f, T x, T y) {
     if (f == Binary::logical_or) return x || y;
     if (f == Binary::logical_xor) return x != y;
   }
-  fail("zip: this function is not defined for this dtype");
+  return x;
 }
 
 // Is f one of the six comparisons, which take any dtype and give bool?
-inline bool is_comparison(Binary f) { return f >= Binary::eq && f <= Binary::ge; }
+constexpr bool is_comparison(Binary f) { return f >= Binary::eq && f <= Binary::ge; }
 
 template <class T>
-bool compare(Binary f, T x, T y) {
+constexpr bool compare(Binary f, T x, T y) {
   switch (f) {
     case Binary::eq:
       return x == y;

@@ -57,6 +57,7 @@ void Naive::map(Unary f, const Array& out, const Array& x) const {
   }
   dispatch(x.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
+    check_defined<T>(f);
     T* o = out.as<T>();
     const T* a = x.as<T>();
     walk(
@@ -68,6 +69,7 @@ void Naive::map(Unary f, const Array& out, const Array& x) const {
 void Naive::zip(Binary f, const Array& out, const Array& x, const Array& y) const {
   dispatch(x.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
+    check_defined<T>(f);
     const T* a = x.as<T>();
     const T* b = y.as<T>();
     if (is_comparison(f)) {

@@ -6,8 +6,8 @@
 #include <iostream>
 #include <utility>
 
+#include "engine/accelerator.h"
 #include "engine/cpu/threads.h"
-#include "engine/device.h"
 #include "engine/io/file.h"
 #include "engine/random.h"
 #include "labs/common/interrupt.h"
@@ -35,8 +35,10 @@ void Lab::add_common_options() {
   options_.add_int("seed", "N", "start of every random stream", info_.seed, {.min = 0});
   options_.add_int("threads", "N", "threads that compute; the results don't depend on it",
                    std::nullopt, {.min = 1, .max = 1024});
-  options_.add_choice("device", {"cpu", "cuda", "naive"},
-                      "where to compute; naive is the plain loops of the specification", "cpu");
+  options_.add_choice("device", {"cpu", "cuda", "naive", "simt"},
+                      "where to compute: naive is the plain loops of the specification, cuda is "
+                      "in builds with CUDA=1 and simt, the GPU's kernels emulated, with SIMT=1",
+                      "cpu");
   options_.add_string("data", "DIR", "folder of the real data (else $LABGRAD_DATA, data/files)");
   options_.add_string("out", "DIR", "folder for results, pictures, curves and models",
                       "build/out/" + info_.name);
@@ -71,7 +73,8 @@ std::string Lab::manual() const {
     }
   }
   out +=
-      "\nExit status: 0 all checks passed, 1 a check failed, 2 wrong usage, 3 a file is missing.\n";
+      "\nExit status: 0 all checks passed, 1 a check failed, 2 wrong usage, 3 a file or device is "
+      "missing.\n";
   return out;
 }
 
@@ -100,6 +103,8 @@ void Lab::configure() {
   if (options_.given("data")) data_dir();
   try {
     set_default_device(device_from_name(options_.text("device")));
+  } catch (const NoDevice&) {
+    throw;
   } catch (const Error& e) {
     throw UsageError("--device " + options_.text("device") + ": " + e.what());
   }
@@ -129,6 +134,9 @@ int Lab::run(int argc, const char* const* argv) {
     complain(e);
     return 2;
   } catch (const MissingFile& e) {
+    complain(e);
+    return 3;
+  } catch (const NoDevice& e) {
     complain(e);
     return 3;
   } catch (const std::exception& e) {
