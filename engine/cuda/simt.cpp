@@ -84,6 +84,7 @@ class Machine {
   void enter(int thread);
   void resume(int thread);
   void leave();
+  void abandon();
   static void fiber_main();
 
   Fiber& fiber(int thread) { return *fibers_[static_cast<std::size_t>(thread)]; }
@@ -281,9 +282,13 @@ void Machine::resume(int thread) {
   }
 #endif
   if (error_.empty()) return;
-  // The other fibers are left where they are, and begin anew in the next block.
-  for (auto& other : fibers_) other->started = false;
+  abandon();
   fail(std::exchange(error_, {}));
+}
+
+// After an error the fibers are left where they are, and begin anew in the next block.
+void Machine::abandon() {
+  for (auto& f : fibers_) f->started = false;
 }
 
 void Machine::park(State state, int line) {
@@ -298,7 +303,10 @@ void Machine::park(State state, int line) {
 void Machine::report(const std::string& what) {
   const std::string message = std::string("simt: kernel ") + kernel_ + ", block " + str(blockIdx) +
                               ", thread " + str(threadIdx) + ": " + what;
-  if (!in_fiber_) fail(message);
+  if (!in_fiber_) {
+    abandon();
+    fail(message);
+  }
   error_ = message;  // an exception cannot leave a fiber
   leave();
   __builtin_unreachable();
@@ -333,8 +341,9 @@ std::string race(const char* variable, std::int64_t i, const char* did, int othe
 
 void Machine::check_read(Mark& mark, const char* variable, std::int64_t i) {
   if (mark.written < block_start_)
-    report(std::string(variable) + "[" + std::to_string(i) +
-           "] is read before anyone in the block has written it");
+    report(
+        std::string(variable) + "[" + std::to_string(i) +
+        "] is read before anyone in the block has written it: is a barrier missing, or a value?");
   if (!ordered(mark.written, mark.written_warp, mark.writer))
     report(race(variable, i, "written", mark.writer, "read"));
   const int w = thread_ / warp_size;
