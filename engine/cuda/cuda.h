@@ -18,6 +18,22 @@ class Cuda final : public Naive {
              const Array& y) const override;
   void clamp(const Array& out, const Array& x, double lo, double hi) const override;
   void dropout_mask(const Array& mask, std::uint64_t key, double p) const override;
+
+  // softmax.cu
+  void softmax(const Array& y, const Array& x, int dim, bool log) const override;
+  void softmax_backward(const Array& dx, const Array& y, const Array& dy, int dim,
+                        bool log) const override;
+
+  // cross_entropy.cu
+  void log_sum_exp(const Array& z, const Array& x, int dim) const override;
+  void cross_entropy_backward(const Array& dx, const Array& x, const Array& z, const Array& target,
+                              const Array& s, int dim) const override;
+
+  // layer_norm.cu
+  void layer_norm(const Array& y, const Array& mean, const Array& rstd, const Array& x,
+                  const Array& w, const Array& b, double eps) const override;
+  void layer_norm_backward(const Array& dx, const Array& dy, const Array& x, const Array& mean,
+                           const Array& rstd, const Array& w) const override;
 };
 
 }  // namespace labgrad

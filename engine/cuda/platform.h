@@ -37,4 +37,10 @@ inline dim3 grid_of(std::int64_t n, std::int64_t in_block = block_size) {
   return static_cast<unsigned>(blocks < 1 ? 1 : blocks < most ? blocks : most);
 }
 
+// Threads of the only block for n elements, or of each of many: no more warps than are needed.
+inline unsigned threads_of(std::int64_t n) {
+  if (n >= block_size) return block_size;
+  return n <= 32 ? 32u : static_cast<unsigned>((n + 31) / 32 * 32);
+}
+
 }  // namespace labgrad

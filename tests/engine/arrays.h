@@ -66,6 +66,9 @@ class Buffer {
     return true;
   }
 
+  // All bytes: the elements and what lies between and around them.
+  std::span<std::byte> bytes() { return bytes_; }
+
   Array array;
 
  private:

@@ -1,0 +1,87 @@
+#pragma once
+// Arrays of any layout in a device's memory, for tests that call its kernels and the specification.
+
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/accelerator.h"
+#include "tests/engine/arrays.h"
+#include "tests/engine/cuda/device.h"
+
+namespace labgrad::test {
+
+// A buffer's copy in the device's memory, gaps and guards included.
+class OnDevice {
+ public:
+  OnDevice(Device device, Buffer& host)
+      : array(host.array),
+        device_(accelerator(device)),
+        host_(host),
+        block_(device_.allocate(host.bytes().size())) {
+    device_.upload(block_, host.bytes().data(), host.bytes().size());
+    array.data = block_ + (host.array.data - host.bytes().data());
+  }
+  ~OnDevice() { device_.deallocate(block_, host_.bytes().size()); }
+  OnDevice(const OnDevice&) = delete;
+  OnDevice& operator=(const OnDevice&) = delete;
+
+  void download() { device_.download(host_.bytes().data(), block_, host_.bytes().size()); }
+
+  Array array;
+
+ private:
+  Accelerator& device_;
+  Buffer& host_;
+  std::byte* block_;
+};
+
+// An array that kernels read, on the host and on the device; fill(array) sets its elements.
+class Input {
+ public:
+  template <class F>
+  Input(Device device, DType dtype, const Shape& shape, const Layout& layout, F fill)
+      : buffer_(dtype, shape, layout), on_device_(device, filled(buffer_, fill)) {}
+
+  const Array& host() const { return buffer_.array; }
+  const Array& device() const { return on_device_.array; }
+
+ private:
+  template <class F>
+  static Buffer& filled(Buffer& buffer, F fill) {
+    fill(buffer.array);
+    return buffer;
+  }
+
+  Buffer buffer_;
+  OnDevice on_device_;
+};
+
+// An array that kernels write, all of whose elements are NaN at first (integers: -1).
+class Output {
+ public:
+  Output(Device device, DType dtype, const Shape& shape, const Layout& layout = {})
+      : buffer_(dtype, shape, layout), on_device_(device, buffer_) {}
+
+  const Array& device() const { return on_device_.array; }
+
+  // Where the elements differ from `expected`, as a sentence; "" if nowhere. Differs, too, if bytes
+  // between the elements were written, or other bits than at the last comparison: one output is to
+  // be compared after the same kernel under several schedules.
+  std::string difference(const Array& expected, double absolute = 0, double relative = 0) {
+    on_device_.download();
+    if (!buffer_.intact()) return "bytes beside the elements are written";
+    std::vector<std::byte> now(buffer_.bytes().begin(), buffer_.bytes().end());
+    if (!last_.empty() && last_ != now) return "other bits than under another schedule";
+    last_ = std::move(now);
+    return test::difference(buffer_.array, expected, absolute, relative);
+  }
+
+ private:
+  Buffer buffer_;
+  OnDevice on_device_;
+  std::vector<std::byte> last_;
+};
+
+}  // namespace labgrad::test
