@@ -45,6 +45,7 @@ struct Fiber {
 };
 
 struct Warp {
+  bool fresh = false;                                         // not yet run in this block
   std::uint32_t epoch = 0;                                    // counts its barriers
   std::array<std::array<std::uint64_t, warp_size>, 2> slots;  // the even and the odd exchanges
 };
@@ -78,6 +79,7 @@ class Machine {
   void run_block();
   void run_fibers();
   bool run_warp(int w);
+  void run_plainly(int w);
   bool advance_warp(int w);
   bool pass_block_barrier();
   [[noreturn]] void report_stuck();
@@ -91,6 +93,7 @@ class Machine {
   Warp& warp(int w) { return warps_[static_cast<std::size_t>(w)]; }
   // The i-th in the order of the schedule.
   int nth(int i, int n) const { return schedule_ == Schedule::reversed ? n - 1 - i : i; }
+  int first_of_warp(int w) const { return w * warp_size + nth(0, warp_size); }
   bool ordered(std::uint32_t clock, std::uint32_t warp_epoch, int other) const;
 
   const char* kernel_ = "";
@@ -130,21 +133,14 @@ void Machine::run_blocks(const char* kernel, Schedule schedule, Body body, void*
   }
 }
 
-// The first thread tells whether the kernel has barriers: if it returns without having met one, no
-// other may meet one, and all others are plain calls.
 void Machine::run_block() {
-  const int first = nth(0, threads_);
   while (static_cast<int>(fibers_.size()) < threads_) fibers_.push_back(std::make_unique<Fiber>());
   for (int t = 0; t < threads_; ++t) {
     fiber(t).state = State::ready;
     fiber(t).shuffles = 0;
   }
-  resume(first);
-  if (fiber(first).state != State::finished) return run_fibers();
-  for (int i = 1; i < threads_; ++i) {
-    enter(nth(i, threads_));
-    body_(context_);
-  }
+  for (int w = 0; w < threads_ / warp_size; ++w) warp(w).fresh = true;
+  run_fibers();
 }
 
 void Machine::run_fibers() {
@@ -170,9 +166,19 @@ void Machine::run_fibers() {
   }
 }
 
-// Resumes the warp's threads that are ready, each to its next barrier.
+// Resumes the warp's threads that are ready, each to its next barrier. The first one tells whether
+// the warp meets any: if it returns without, no other may meet one, and they are plain calls.
 bool Machine::run_warp(int w) {
   bool ran = false;
+  if (std::exchange(warp(w).fresh, false)) {
+    const int first = first_of_warp(w);
+    resume(first);
+    if (fiber(first).state == State::finished) {
+      run_plainly(w);
+      return true;
+    }
+    ran = true;
+  }
   for (int i = 0; i < warp_size; ++i) {
     const int t = w * warp_size + nth(i, warp_size);
     if (fiber(t).state != State::ready) continue;
@@ -180,6 +186,15 @@ bool Machine::run_warp(int w) {
     ran = true;
   }
   return ran;
+}
+
+void Machine::run_plainly(int w) {
+  for (int i = 1; i < warp_size; ++i) {
+    const int t = w * warp_size + nth(i, warp_size);
+    enter(t);
+    body_(context_);
+    fiber(t).state = State::finished;
+  }
 }
 
 // If all of the warp's threads are at the same warp barrier, they may go on.
@@ -294,7 +309,8 @@ void Machine::abandon() {
 void Machine::park(State state, int line) {
   if (!in_fiber_)
     report("a barrier at line " + std::to_string(line) + " is reached, but thread " +
-           str(unravel(nth(0, threads_), blockDim)) + " has returned without meeting one");
+           str(unravel(first_of_warp(thread_ / warp_size), blockDim)) +
+           " has returned without meeting one");
   fiber(thread_).state = state;
   fiber(thread_).line = line;
   leave();
