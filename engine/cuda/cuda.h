@@ -34,6 +34,28 @@ class Cuda final : public Naive {
                   const Array& w, const Array& b, double eps) const override;
   void layer_norm_backward(const Array& dx, const Array& dy, const Array& x, const Array& mean,
                            const Array& rstd, const Array& w) const override;
+
+  // reduce.cu
+  void reduce(Reduction f, const Array& out, const Array& x) const override;
+  void arg_reduce(bool largest, const Array& values, const Array& indices, const Array& x,
+                  int dim) const override;
+
+  // order.cu
+  void cumsum(const Array& out, const Array& x, int dim, bool reverse) const override;
+  void sort(const Array& values, const Array& indices, const Array& x, int dim,
+            bool descending) const override;
+
+  // index.cu
+  void gather(const Array& out, const Array& x, const Array& index, int dim) const override;
+  void scatter_add(const Array& out, const Array& index, const Array& src, int dim) const override;
+  void index_select(const Array& out, const Array& x, const Array& index, int dim) const override;
+  void index_add(const Array& out, const Array& index, const Array& src, int dim) const override;
+
+  // optim.cu
+  void sgd_step(const Array& weight, const Array& grad, const Array& buffer,
+                const SgdStep& s) const override;
+  void adam_step(const Array& weight, const Array& grad, const Array& m, const Array& v,
+                 const AdamStep& s) const override;
 };
 
 }  // namespace labgrad

@@ -20,6 +20,7 @@
 namespace labgrad {
 
 inline constexpr unsigned all_lanes = 0xffffffffu;
+inline constexpr int warp_lanes = 32;  // as a constant, which CUDA's warpSize is not
 
 // This thread's number among all of the grid, and how many there are, in one dimension: a kernel
 // visits n elements by `for (i = first_index(); i < n; i += index_step())`.

@@ -241,4 +241,43 @@ constexpr bool compare(Binary f, T x, T y) {
   }
 }
 
+// The value of a reduction over nothing.
+template <class W>
+constexpr W identity(Reduction f) {
+  using limits = std::numeric_limits<W>;
+  switch (f) {
+    case Reduction::sum:
+    case Reduction::any:
+      return W(0);
+    case Reduction::prod:
+    case Reduction::all:
+      return W(1);
+    case Reduction::max:
+      return limits::has_infinity ? -limits::infinity() : limits::lowest();
+    case Reduction::min:
+      return limits::has_infinity ? limits::infinity() : limits::max();
+  }
+  return W(0);
+}
+
+// One step of a reduction.
+template <class W>
+constexpr W combine(Reduction f, W a, W b) {
+  switch (f) {
+    case Reduction::sum:
+      return plus(a, b);
+    case Reduction::prod:
+      return times(a, b);
+    case Reduction::max:
+      return larger(a, b);
+    case Reduction::min:
+      return smaller(a, b);
+    case Reduction::any:
+      return static_cast<W>(a != W(0) || b != W(0));
+    case Reduction::all:
+      return static_cast<W>(a != W(0) && b != W(0));
+  }
+  return a;
+}
+
 }  // namespace labgrad::naive

@@ -1,7 +1,5 @@
 // Reductions and running sums.
 
-#include <limits>
-
 #include "engine/naive/formulas.h"
 #include "engine/naive/naive.h"
 #include "engine/naive/walk.h"
@@ -9,48 +7,6 @@
 namespace labgrad {
 
 using namespace naive;
-
-namespace {
-
-// The value of a reduction over nothing.
-template <class T>
-Wide<T> identity(Reduction f) {
-  using limits = std::numeric_limits<Wide<T>>;
-  switch (f) {
-    case Reduction::sum:
-    case Reduction::any:
-      return Wide<T>(0);
-    case Reduction::prod:
-    case Reduction::all:
-      return Wide<T>(1);
-    case Reduction::max:
-      return limits::has_infinity ? -limits::infinity() : limits::lowest();
-    case Reduction::min:
-      return limits::has_infinity ? limits::infinity() : limits::max();
-  }
-  return Wide<T>(0);
-}
-
-template <class W>
-W combine(Reduction f, W a, W b) {
-  switch (f) {
-    case Reduction::sum:
-      return plus(a, b);
-    case Reduction::prod:
-      return times(a, b);
-    case Reduction::max:
-      return larger(a, b);
-    case Reduction::min:
-      return smaller(a, b);
-    case Reduction::any:
-      return static_cast<W>(a != W(0) || b != W(0));
-    case Reduction::all:
-      return static_cast<W>(a != W(0) && b != W(0));
-  }
-  return a;
-}
-
-}  // namespace
 
 // out_i = f over the x_j whose position agrees with i in the dimensions kept
 void Naive::reduce(Reduction f, const Array& out, const Array& x) const {
@@ -64,7 +20,7 @@ void Naive::reduce(Reduction f, const Array& out, const Array& x) const {
     walk(
         out.shape,
         [&](auto i, auto start) {
-          Wide<T> total = identity<T>(f);
+          Wide<T> total = identity<Wide<T>>(f);
           walk(
               reduced, [&](auto j) { total = combine(f, total, Wide<T>(a[start + j])); },
               x.strides);
