@@ -19,6 +19,9 @@ class Cuda final : public Naive {
   void clamp(const Array& out, const Array& x, double lo, double hi) const override;
   void dropout_mask(const Array& mask, std::uint64_t key, double p) const override;
 
+  // gemm.cu
+  void gemm(const Array& c, const Array& a, const Array& b, bool accumulate) const override;
+
   // softmax.cu
   void softmax(const Array& y, const Array& x, int dim, bool log) const override;
   void softmax_backward(const Array& dx, const Array& y, const Array& dy, int dim,

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <type_traits>
 
 #include "engine/kernels.h"
 
@@ -25,7 +26,7 @@ std::string str(dim3 d);
 // A shared array of one or two dimensions.
 template <class T, int rows, int columns = 1>
 struct Shared {
-  T value[rows * columns];
+  alignas(16) T value[rows * columns];  // so that the compiler may read four floats at a time
   __device__ T& operator[](int i) { return value[i]; }
   __device__ T& operator()(int i, int j) { return value[i * columns + j]; }
 };
@@ -34,6 +35,13 @@ struct Shared {
 
 // `shared_array(float, tile, 16, 17)` declares what all threads of the block share.
 #define shared_array(T, name, ...) __shared__ ::labgrad::gpu::Shared<T, __VA_ARGS__> name
+
+// Neighbouring elements that one instruction loads: 16 bytes.
+template <class T>
+struct alignas(16) Pack {
+  static constexpr int lanes = 16 / static_cast<int>(sizeof(T));
+  T lane[lanes];
+};
 
 // The elements of an array in the device's memory: m[i] is i elements from the first. Empty if the
 // array's data is nullptr.
@@ -45,6 +53,10 @@ class Memory {
 
   __device__ explicit operator bool() const { return data_ != nullptr; }
   __device__ T& operator[](std::int64_t i) const { return data_[i]; }
+  // Elements i, i + 1, ... of a pack; the first must lie at a multiple of 16 bytes.
+  __device__ Pack<std::remove_const_t<T>> pack(std::int64_t i) const {
+    return *reinterpret_cast<const Pack<std::remove_const_t<T>>*>(data_ + i);
+  }
 
  private:
   T* data_ = nullptr;

@@ -6,7 +6,9 @@
 //   __syncthreads() __syncwarp()                as in CUDA
 //   __shfl_xor_sync(all_lanes, v, mask), __shfl_sync(all_lanes, v, lane)
 //   shared_array(T, name, rows, columns)        shared memory: name[i] or name(i, j)
-//   Memory<T>(array, "name")                    an array in the device's memory
+//   Memory<T>(array, "name")                    an array in the device's memory: m[i], and
+//   m.pack(i)
+//                                               for 16 bytes at once
 //   launch("name", kernel, grid, block, args...)
 //
 // docs/gpu.md has the rules for authors.

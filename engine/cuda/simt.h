@@ -145,6 +145,13 @@ void run(const char* kernel, dim3 grid, dim3 block, Body body, void* context);
   static thread_local ::labgrad::simt::SharedMemory<T, __VA_ARGS__> name##_memory; \
   const ::labgrad::simt::Shared<T, __VA_ARGS__> name(name##_memory, #name)
 
+// Neighbouring elements that one instruction loads: 16 bytes.
+template <class T>
+struct alignas(16) Pack {
+  static constexpr int lanes = 16 / static_cast<int>(sizeof(T));
+  T lane[lanes];
+};
+
 // The elements of an array in the device's memory, as a kernel sees them: m[i] is i elements from
 // the first. Empty if the array's data is nullptr.
 template <class T>
@@ -163,6 +170,16 @@ class Memory {
   T& operator[](std::int64_t i) const {
     if (i < low_ || i >= high_) simt::out_of_bounds(name_, i, low_, high_);
     return data_[i];
+  }
+  // Elements i, i + 1, ... of a pack; the first must lie at a multiple of 16 bytes.
+  Pack<std::remove_const_t<T>> pack(std::int64_t i) const {
+    Pack<std::remove_const_t<T>> p;
+    const std::int64_t last = i + p.lanes - 1;
+    if (i < low_ || last >= high_) simt::out_of_bounds(name_, i < low_ ? i : last, low_, high_);
+    if (reinterpret_cast<std::uintptr_t>(data_ + i) % alignof(decltype(p)) != 0)
+      simt::report(name_, "is read by packs of 16 bytes, but this one does not lie at a multiple");
+    __builtin_memcpy(p.lane, data_ + i, sizeof(p.lane));
+    return p;
   }
 
  private:
