@@ -22,12 +22,12 @@ __global__ void log_sum_exp_kernel(Memory<T> z, Memory<const T> x, Rows<2> rows)
       shift = larger(shift, x[i + k * from]);
     shift = Team::max(shift);
     Wide<T> sum = 0;
-    if (!std::isinf(shift))  // inf - inf would be NaN
-      for (std::int64_t k = Team::first(); k < n; k += Team::step())
-        sum += std::exp(x[i + k * from] - shift);
+    for (std::int64_t k = Team::first(); k < n; k += Team::step())
+      sum += std::exp(x[i + k * from] - shift);
     sum = Team::sum(sum);
     if (Team::first() != 0) continue;
     z[o] = shift;
+    // Where the shift is infinite, the sum is of inf - inf.
     z[o + rows.step[0]] = std::isinf(shift) ? T(0) : static_cast<T>(std::log(sum));
   }
 }

@@ -38,6 +38,16 @@ class Cuda final : public Naive {
   void layer_norm_backward(const Array& dx, const Array& dy, const Array& x, const Array& mean,
                            const Array& rstd, const Array& w) const override;
 
+  // pool.cu
+  void max_pool2d(const Array& y, const Array& indices, const Array& x,
+                  const Pooling& p) const override;
+  void max_pool2d_backward(const Array& dx, const Array& dy, const Array& indices,
+                           const Pooling& p) const override;
+  void avg_pool2d(const Array& y, const Array& x, const Pooling& p,
+                  bool count_padding) const override;
+  void avg_pool2d_backward(const Array& dx, const Array& dy, const Pooling& p,
+                           bool count_padding) const override;
+
   // reduce.cu
   void reduce(Reduction f, const Array& out, const Array& x) const override;
   void arg_reduce(bool largest, const Array& values, const Array& indices, const Array& x,

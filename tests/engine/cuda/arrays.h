@@ -84,4 +84,10 @@ class Output {
   std::vector<std::byte> last_;
 };
 
+// Some layout of a batch of images (N, C, H, W), one time in two channels-last.
+inline Layout any_images(Generator& random, bool input) {
+  if (any_of(random, 0, 1) == 1) return {.order = {0, 2, 3, 1}};
+  return any_layout(random, 4, input);
+}
+
 }  // namespace labgrad::test
