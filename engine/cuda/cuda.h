@@ -22,6 +22,13 @@ class Cuda final : public Naive {
   // gemm.cu
   void gemm(const Array& c, const Array& a, const Array& b, bool accumulate) const override;
 
+  // conv.cu
+  void conv2d(const Array& y, const Array& x, const Array& w, const Convolution& v) const override;
+  void conv2d_input_gradient(const Array& dx, const Array& dy, const Array& w,
+                             const Convolution& v) const override;
+  void conv2d_weight_gradient(const Array& dw, const Array& x, const Array& dy,
+                              const Convolution& v) const override;
+
   // softmax.cu
   void softmax(const Array& y, const Array& x, int dim, bool log) const override;
   void softmax_backward(const Array& dx, const Array& y, const Array& dy, int dim,

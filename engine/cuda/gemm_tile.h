@@ -224,18 +224,27 @@ __global__ void product_kernel(C c, A a, B b, Memory<typename S::T> partial, Siz
     __syncthreads();
   }
 
-  for (int i = 0; i < S::m; ++i) {
-    for (int j = 0; j < S::n; ++j) {
-      const std::int64_t r = row + S::row(thread, i), s = column + S::column(thread, j);
-      if (r >= size.rows || s >= size.columns) continue;
-      if (partial) {
-        const std::int64_t product = blockIdx.y * size.batches.numel + batch;
-        partial[(product * size.rows + r) * size.columns + s] = sum[i][j];
-      } else {
-        T& to = c.memory[begins.at[0] + c.outer(r).offset + c.inner(s).offset];
-        to = size.accumulate ? to + sum[i][j] : sum[i][j];
+  // The elements of c, or of its share of this chunk.
+  const auto store = [&](auto&& at) {
+    for (int i = 0; i < S::m; ++i)
+      for (int j = 0; j < S::n; ++j) {
+        const std::int64_t r = row + S::row(thread, i), s = column + S::column(thread, j);
+        if (r < size.rows && s < size.columns) at(r, s, i, j);
       }
-    }
+  };
+  if (partial) {
+    const std::int64_t product = blockIdx.y * size.batches.numel + batch;
+    store([&](std::int64_t r, std::int64_t s, int i, int j) {
+      partial[(product * size.rows + r) * size.columns + s] = sum[i][j];
+    });
+  } else {
+    typename C::Place to_row[S::m], to_column[S::n];
+    for (int i = 0; i < S::m; ++i) to_row[i] = c.outer(row + S::row(thread, i));
+    for (int j = 0; j < S::n; ++j) to_column[j] = c.inner(column + S::column(thread, j));
+    store([&](std::int64_t, std::int64_t, int i, int j) {
+      T& to = c.memory[begins.at[0] + to_row[i].offset + to_column[j].offset];
+      to = size.accumulate ? to + sum[i][j] : sum[i][j];
+    });
   }
 }
 
