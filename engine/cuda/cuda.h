@@ -55,6 +55,21 @@ class Cuda final : public Naive {
   void avg_pool2d_backward(const Array& dx, const Array& dy, const Pooling& p,
                            bool count_padding) const override;
 
+  // batch_norm.cu
+  void channel_moments(const Array& mean, const Array& variance, const Array& x) const override;
+  void batch_norm(const Array& y, const Array& x, const Array& mean, const Array& rstd,
+                  const Array& w, const Array& b) const override;
+  void batch_norm_backward(const Array& dx, const Array& dw, const Array& db, const Array& dy,
+                           const Array& x, const Array& mean, const Array& rstd,
+                           const Array& w) const override;
+
+  // norm_relu_pool.cu
+  void norm_relu_pool(const Array& y, const Array& x, const Array& mean, const Array& rstd,
+                      const Array& w, const Array& b, Plane window) const override;
+  void norm_relu_pool_backward(const Array& dx, const Array& dw, const Array& db, const Array& dy,
+                               const Array& x, const Array& mean, const Array& rstd, const Array& w,
+                               const Array& b, Plane window, bool of_batch) const override;
+
   // reduce.cu
   void reduce(Reduction f, const Array& out, const Array& x) const override;
   void arg_reduce(bool largest, const Array& values, const Array& indices, const Array& x,

@@ -35,12 +35,13 @@ struct Position {
 // All positions of a batch, numbered so that neighbouring threads find neighbours in memory: along
 // the row, or across the channels where these lie closer together.
 struct Positions {
-  std::int64_t numel, channels, height, width;
+  std::int64_t numel, images, channels, height, width;
   bool channels_last;
 
   // Of `shape`, ordered by the strides of `a`.
   Positions(const Shape& shape, const Array& a)
       : numel(shape.numel()),
+        images(shape[0]),
         channels(shape[1]),
         height(shape[2]),
         width(shape[3]),
@@ -52,6 +53,17 @@ struct Positions {
     p.j = next(k, width);
     p.i = next(k, height);
     if (!channels_last) p.c = next(k, channels);
+    p.n = k;
+    return p;
+  }
+
+  // Those of one channel: how many, and the k-th.
+  std::int64_t of_channel() const { return images * height * width; }
+  __device__ Position of_channel(std::int64_t c, std::int64_t k) const {
+    Position p{};
+    p.c = c;
+    p.j = next(k, width);
+    p.i = next(k, height);
     p.n = k;
     return p;
   }

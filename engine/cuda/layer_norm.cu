@@ -1,5 +1,6 @@
 // Layer normalisation over the last dimension.
 
+#include "engine/cuda/centre.h"
 #include "engine/cuda/cuda.h"
 #include "engine/cuda/rows.h"
 

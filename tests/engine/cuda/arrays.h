@@ -2,6 +2,7 @@
 // Arrays of any layout in a device's memory, for tests that call its kernels and the specification.
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -83,6 +84,14 @@ class Output {
   OnDevice on_device_;
   std::vector<std::byte> last_;
 };
+
+// What an Input is filled with: normal numbers; whole numbers in low .. high.
+inline auto normal(Generator& random, double mean = 0, double std = 1) {
+  return [&random, mean, std](const Array& a) { fill_normal(random, a, mean, std); };
+}
+inline auto whole(Generator& random, std::int64_t low, std::int64_t high) {
+  return [&random, low, high](const Array& a) { fill_whole(random, a, low, high); };
+}
 
 // Some layout of a batch of images (N, C, H, W), one time in two channels-last.
 inline Layout any_images(Generator& random, bool input) {

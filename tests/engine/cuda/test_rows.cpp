@@ -31,13 +31,6 @@ const std::vector<Rows> examples{{{5, 1}, 1},  {{40, 10}, 1},    {{3, 31}, 1},  
                                  {{40, 6}, 0}, {{2, 1024}, 1},   {{3, 1025}, 1},  {{1300, 2}, 0},
                                  {{0, 5}, 1},  {{2, 0, 3}, 0}};
 
-auto normal(Generator& random, double mean = 0, double std = 1) {
-  return [&random, mean, std](const Array& a) { fill_normal(random, a, mean, std); };
-}
-auto whole(Generator& random, std::int64_t low, std::int64_t high) {
-  return [&random, low, high](const Array& a) { fill_whole(random, a, low, high); };
-}
-
 }  // namespace
 
 TEST_CASE("cuda softmax and its backward: who shares a row, dimensions and layouts") {
