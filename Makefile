@@ -308,3 +308,5 @@ install: $(LIB) $(lab_binaries)
 	install -d "$(to)/lib/pkgconfig"
 	printf '%s\n' "$$pkg_config" >"$(to)/lib/pkgconfig/labgrad.pc"
 	for lab in $(LABS); do install -D -m 755 "$(BIN)/$$lab" "$(to)/bin/labgrad-$$lab" || exit 1; done
+	for f in $(wildcard labs/*/*.safetensors labs/*/*.txt); do \
+	  install -D -m 644 "$$f" "$(to)/share/labgrad/$${f##*/}" || exit 1; done

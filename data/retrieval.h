@@ -10,8 +10,9 @@
 
 namespace labgrad::data {
 
-// cos(q, x) = q·x / (|q| |x|) of each query with each entry: (Q, D), (N, D) -> (Q, N), outside the
-// graph. A vector of zeros has cosine 0 with all others.
+// cos(q, x) = q·x / (|q| |x|)                                                       [retrieval.1]
+// of each query with each entry: (Q, D), (N, D) -> (Q, N), outside the graph. A vector of zeros has
+// cosine 0 with all others.
 // Error: ranks, sizes or dtypes that do not fit.
 Tensor cosines(const Tensor& queries, const Tensor& database);
 
@@ -26,7 +27,7 @@ struct RetrievalScores {
   double top5 = 0;        // share of queries with their label among the five nearest
   // Mean over the queries of the average precision: the mean, over all entries with the query's
   // label, of the share of such entries among those ranked down to there. A query whose label the
-  // database lacks counts 0.
+  // database lacks counts 0.                                                       [retrieval.2]
   double mean_average_precision = 0;
   double chance = 0;  // the mean share of the query's label in the database
   // By label, 0 to the largest: queries, and hits among them.
