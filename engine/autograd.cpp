@@ -10,14 +10,14 @@ namespace {
 
 std::atomic<std::uint64_t> next_sequence{1};
 std::atomic<std::int64_t> alive{0};
-thread_local bool detecting = false;
 
 }  // namespace
 
-// The op whose backward runs on this thread, for messages; kept by the sweep.
 namespace detail {
+constinit thread_local bool detecting = false;
+// The op whose backward runs on this thread, for messages; kept by the sweep.
 constinit thread_local const char* running_op = nullptr;
-}
+}  // namespace detail
 
 void Saved::changed() const {
   const std::string op = detail::running_op ? std::string("'") + detail::running_op + "'" : "an op";
@@ -36,22 +36,24 @@ Edge edge_to(const Tensor& x) {
   } else {
     e.leaf = x.ref();
   }
-  e.shape = x.shape();
-  e.dtype = x.dtype();
-  e.device = x.device();
   return e;
 }
 
-Node::Node(const char* op, std::uint32_t outputs)
-    : op_(op), sequence_(add_to(next_sequence, std::uint64_t{1})), outputs_(outputs) {
+Node::Node(const char* op, std::span<const Tensor> ys)
+    : outputs_(static_cast<std::uint32_t>(ys.size())),
+      op_(op),
+      sequence_(add_to(next_sequence, std::uint64_t{1})),
+      first_(ys.size() == 1 ? Form(ys[0]) : Form()) {
   add_to(alive, std::int64_t{1});
+  if (ys.size() != 1) {
+    extras_ = std::make_unique<Extras>();
+    extras_->pending.resize(ys.size());
+    for (const Tensor& y : ys) extras_->forms.emplace_back(y);
+  }
 }
 
 Node::Extras& Node::extras() {
-  if (!extras_) {
-    extras_ = std::make_unique<Extras>();
-    if (outputs_ > 1) extras_->pending.resize(outputs_);
-  }
+  if (!extras_) extras_ = std::make_unique<Extras>();
   return *extras_;
 }
 
@@ -59,9 +61,8 @@ Node::~Node() { add_to(alive, std::int64_t{-1}); }
 
 std::int64_t live_nodes() { return alive.load(std::memory_order_relaxed); }
 
-DetectAnomaly::DetectAnomaly() : before_(std::exchange(detecting, true)) {}
-DetectAnomaly::~DetectAnomaly() { detecting = before_; }
-bool detecting_anomaly() { return detecting; }
+DetectAnomaly::DetectAnomaly() : before_(std::exchange(detail::detecting, true)) {}
+DetectAnomaly::~DetectAnomaly() { detail::detecting = before_; }
 
 void check_finite(const Tensor& x, const std::string& what) {
   if (!is_floating(x.dtype())) return;
@@ -87,7 +88,7 @@ void check_finite(const Tensor& x, const std::string& what) {
 void detail::record(Tensor& y, Ref<GraphNode> node, std::uint32_t output) {
   if (!is_floating(y.dtype())) return;
   y.impl()->node = std::move(node);
-  y.impl()->output = output;
+  y.impl()->output = output & 0x7fffffffU;  // its 31 bits
   y.impl()->requires_grad = true;
 }
 
@@ -96,18 +97,18 @@ void Tensor::register_hook(Hook hook) {
     fail(
         "register_hook: the tensor does not require a gradient, so the hook would never be called");
   if (impl_->node) {
-    static_cast<Node&>(*impl_->node).extras().hooks.emplace_back(impl_->output, std::move(hook));
+    static_cast<Node&>(*impl_->node)
+        .extras()
+        .hooks.emplace_back(std::uint32_t{impl_->output}, std::move(hook));
     return;
   }
-  if (!impl_->extras) impl_->extras = std::make_unique<TensorImpl::Extras>();
-  impl_->extras->hooks.push_back(std::move(hook));
+  impl_->ensure_extras().hooks.push_back(std::move(hook));
 }
 
 void Tensor::retain_grad() {
   if (!requires_grad()) fail("retain_grad: the tensor does not require a gradient");
   if (is_leaf()) return;
-  if (!impl_->extras) impl_->extras = std::make_unique<TensorImpl::Extras>();
-  if (impl_->extras->retained) return;
+  if (impl_->ensure_extras().retained) return;
   auto slot = std::make_shared<Ref<TensorImpl>>();
   impl_->extras->retained = slot;
   // The hook holds the slot and not the tensor: a node that owned its output would never be freed.

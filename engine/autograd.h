@@ -36,6 +36,7 @@ namespace labgrad {
 // A tensor kept for backward. Reading it checks that nobody has changed it in place since.
 class Saved {
  public:
+  Saved() = default;
   explicit Saved(const Tensor& x) : x_(x), version_(x.version()) {}
   // Error: names the op whose backward runs, and the version found and expected.
   operator const Tensor&() const {
@@ -48,28 +49,36 @@ class Saved {
   [[noreturn]] void changed() const;
 
   Tensor x_;
-  std::uint32_t version_;
+  std::uint32_t version_ = 0;
 };
-inline Saved save(const Tensor& x) { return Saved(x); }
+// Where nothing is recorded, nothing is kept.
+inline Saved save(const Tensor& x) { return grad_enabled() ? Saved(x) : Saved(); }
 
-// Where a gradient goes: on to the node that made the input, or to rest in a leaf. With the input's
-// shape, dtype and device, for the sweep to check the gradient against.
+// Where a gradient goes: on to the node that made the input, or to rest in a leaf. Either knows the
+// input's shape, dtype and device, for the sweep to check the gradient against.
 struct Edge {
   Ref<GraphNode> node;
   std::uint32_t output = 0;
   Ref<TensorImpl> leaf;
-  Shape shape;
-  DType dtype = f32;
-  Device device = Device::cpu;
 
   bool needed() const { return node || leaf; }
 };
 
 Edge edge_to(const Tensor& x);  // not needed() if x requires no gradient
 
+// What a tensor's gradient has in common with it.
+struct Form {
+  Form() = default;
+  explicit Form(const Tensor& x) : shape(x.shape()), dtype(x.dtype()), device(x.device()) {}
+
+  Shape shape;
+  DType dtype = f32;
+  Device device = Device::cpu;
+};
+
 class Node : public GraphNode {
  public:
-  Node(const char* op, std::uint32_t outputs);
+  Node(const char* op, std::span<const Tensor> ys);
   ~Node() override;
 
   const char* op() const override { return op_; }
@@ -86,11 +95,15 @@ class Node : public GraphNode {
   // What few nodes have, kept apart so that the others stay small.
   struct Extras {
     std::vector<std::pair<std::uint32_t, Hook>> hooks;  // with the output they belong to
-    std::vector<Shape> output_shapes;                   // of an op with several outputs ...
+    std::vector<Form> forms;                            // of an op with several outputs ...
     Tensors pending;                                    // ... and their gradients
   };
   Extras& extras();
   const Extras* has_extras() const { return extras_.get(); }
+
+  const Form& form(std::uint32_t output) const {
+    return outputs_ == 1 ? first_ : extras_->forms[output];
+  }
 
   // During a sweep: the gradients of the outputs, as far as they have arrived.
   std::span<Tensor> pending() {
@@ -102,11 +115,12 @@ class Node : public GraphNode {
   bool released_ = false;
 
  private:
+  std::uint32_t outputs_;
   const char* op_;
   std::uint64_t sequence_;
-  std::uint32_t outputs_;
   Tensor first_pending_;
   std::unique_ptr<Extras> extras_;
+  Form first_;
 };
 
 // Nodes alive in the process: returns to its value before when a graph has been dropped.
@@ -124,7 +138,10 @@ class DetectAnomaly {
  private:
   bool before_;
 };
-bool detecting_anomaly();
+namespace detail {
+extern constinit thread_local bool detecting;
+}
+inline bool detecting_anomaly() { return detail::detecting; }
 // Error: x has a NaN or infinity; the message starts with `what` and gives its index.
 void check_finite(const Tensor& x, const std::string& what);
 
@@ -172,10 +189,14 @@ template <class... F>
 class OpNode final : public Node, public Recycled<OpNode<F...>> {
  public:
   OpNode(const char* op, const Tensor& y, Wrt<F>... inputs)
-      : Node(op, 1), edges_{std::move(inputs.edge)...}, gradients_(std::move(inputs.gradient)...) {
-    bool wanted = false;
-    std::apply([&](auto&... g) { ((wanted |= wants_output(g)), ...); }, gradients_);
-    if (wanted) y_.set(y);
+      : Node(op, std::span(&y, 1)),
+        edges_{std::move(inputs.edge)...},
+        gradients_(std::move(inputs.gradient)...) {
+    if constexpr (keeps_output) {
+      bool wanted = false;
+      std::apply([&](auto&... g) { ((wanted |= wants_output(g)), ...); }, gradients_);
+      if (wanted) y_.set(y);
+    }
   }
 
   std::span<Edge> edges() override { return edges_; }
@@ -188,11 +209,13 @@ class OpNode final : public Node, public Recycled<OpNode<F...>> {
   void release() override {
     released_ = true;
     std::apply([](auto&... g) { (g.reset(), ...); }, gradients_);
-    y_.reset();
+    if constexpr (keeps_output) y_.reset();
     for (Edge& e : edges_) e = {};
   }
 
  private:
+  static constexpr bool keeps_output = (takes_output<F> || ...);
+
   template <class G>
   static bool wants_output(const std::optional<G>& g) {
     return takes_output<G> && g.has_value();
@@ -208,15 +231,16 @@ class OpNode final : public Node, public Recycled<OpNode<F...>> {
 
   std::array<Edge, sizeof...(F)> edges_;
   std::tuple<std::optional<F>...> gradients_;
-  SavedOutput y_;
+  struct Nothing {};
+  [[no_unique_address]] std::conditional_t<keeps_output, SavedOutput, Nothing> y_;
 };
 
 // The node of an op with any number of inputs and outputs and one closure for all of them.
 template <class F>
 class JointNode final : public Node, public Recycled<JointNode<F>> {
  public:
-  JointNode(const char* op, std::vector<Edge> edges, F gradients, std::uint32_t outputs)
-      : Node(op, outputs), edges_(std::move(edges)), gradients_(std::move(gradients)) {}
+  JointNode(const char* op, std::vector<Edge> edges, F gradients, const Tensors& ys)
+      : Node(op, ys), edges_(std::move(edges)), gradients_(std::move(gradients)) {}
 
   std::span<Edge> edges() override { return edges_; }
   void backward(std::span<Tensor> dys, std::span<Tensor> dxs) override {
@@ -265,10 +289,7 @@ Tensors differentiable_joint(const char* op, Tensors ys, const Tensors& inputs, 
   if (!needed || !grad_enabled()) return ys;
   std::vector<Edge> edges;
   for (const Tensor& x : inputs) edges.push_back(edge_to(x));
-  auto* joint = new detail::JointNode<F>(op, std::move(edges), std::move(gradients),
-                                         static_cast<std::uint32_t>(ys.size()));
-  for (const Tensor& y : ys) joint->extras().output_shapes.push_back(y.shape());
-  Ref<GraphNode> node(joint);
+  Ref<GraphNode> node(new detail::JointNode<F>(op, std::move(edges), std::move(gradients), ys));
   std::uint32_t output = 0;
   for (Tensor& y : ys) detail::record(y, node, output++);
   return ys;

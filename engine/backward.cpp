@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "engine/autograd.h"
+#include "engine/node_queue.h"
 #include "engine/ops/arithmetic.h"
 #include "engine/ops/broadcast.h"
 
@@ -14,13 +15,6 @@ extern constinit thread_local const char* running_op;
 }
 
 namespace {
-
-// A node that has got a gradient and waits for its turn.
-struct Waiting {
-  std::uint64_t sequence;
-  Ref<GraphNode> node;
-  bool operator<(const Waiting& other) const { return sequence < other.sequence; }
-};
 
 // One input of grad(): the place whose gradient is wanted, and that gradient once it is complete.
 struct Target {
@@ -34,7 +28,7 @@ struct Target {
 
 // Begins to bring a node into the cache: it will get a gradient soon.
 void fetch(const GraphNode& node) {
-  constexpr int smallest = 256;  // bytes; few nodes have less
+  constexpr int smallest = 192;  // bytes; few nodes have less
   for (int at = 0; at < smallest; at += 64)
     __builtin_prefetch(reinterpret_cast<const std::byte*>(&node) + at, 1);
 }
@@ -46,8 +40,8 @@ class Sweep {
   // Also on the way out of an exception: no half-summed gradient may stay behind.
   ~Sweep() {
     detail::running_op = outer_op_;
-    for (const Waiting& w : heap_) forget(static_cast<Node&>(*w.node));
-    for (const Ref<TensorImpl>& leaf : leaves_) leaf->pending = {};
+    while (!waiting_.empty()) forget(static_cast<Node&>(*waiting_.pop()));
+    for (const Ref<TensorImpl>& leaf : leaves_) leaf->extras->pending = {};
   }
   Sweep(const Sweep&) = delete;
   Sweep& operator=(const Sweep&) = delete;
@@ -79,7 +73,7 @@ class Sweep {
   bool create_;
   std::vector<Target>* targets_;
   std::unordered_set<const GraphNode*> leading_;
-  std::vector<Waiting> heap_;  // the youngest on top: all its users have run before it
+  NodeQueue waiting_;  // all users of the youngest have run before it
   std::vector<Ref<TensorImpl>> leaves_;
   Tensors dxs_;
   const char* outer_op_ = detail::running_op;
@@ -107,7 +101,7 @@ Tensor Sweep::sum(const Tensor& a, Tensor&& b) const {
 
 void Sweep::deliver(const Edge& edge, Tensor gradient) {
   if (edge.leaf) {
-    Ref<TensorImpl>& pending = edge.leaf->pending;
+    Ref<TensorImpl>& pending = edge.leaf->ensure_extras().pending;
     if (!pending) {
       leaves_.push_back(edge.leaf);
       pending = gradient.ref();
@@ -121,8 +115,7 @@ void Sweep::deliver(const Edge& edge, Tensor gradient) {
   if (targets_ && !leading_.contains(&node) && !is_target(node)) return;
   if (!node.sweep) {
     node.sweep = this;
-    heap_.push_back({node.sequence(), edge.node});
-    std::push_heap(heap_.begin(), heap_.end());
+    waiting_.push(node.sequence(), edge.node);
   } else if (node.sweep != this) {
     fail(std::string("backward: it was called, from a hook, on a graph that is being swept (at '") +
          node.op() + "')");
@@ -139,16 +132,20 @@ void Sweep::deliver(const Edge& edge, Tensor gradient) {
 // The gradient with the input's shape and dtype. What the op has broadcast is summed here, and
 // nowhere else.
 Tensor Sweep::conform(Tensor gradient, const Edge& edge, const char* op, std::size_t input) const {
-  if (gradient.shape() != edge.shape) {
-    if (!broadcasts_to(edge.shape, gradient.shape()))
+  const auto* node = static_cast<const Node*>(edge.node.get());
+  const Shape& shape = node ? node->form(edge.output).shape : edge.leaf->array.shape;
+  const DType dtype = node ? node->form(edge.output).dtype : edge.leaf->array.dtype;
+  const Device device = node ? node->form(edge.output).device : edge.leaf->storage->device();
+  if (gradient.shape() != shape) {
+    if (!broadcasts_to(shape, gradient.shape()))
       fail(std::string("backward of '") + op + "': the gradient of input " + std::to_string(input) +
-           " has shape " + gradient.shape().str() + ", the input " + edge.shape.str());
-    gradient = sum_to(gradient, edge.shape);
+           " has shape " + gradient.shape().str() + ", the input " + shape.str());
+    gradient = sum_to(gradient, shape);
   }
-  if (gradient.dtype() != edge.dtype) gradient = to(gradient, edge.dtype);
-  if (gradient.device() != edge.device)
+  if (gradient.dtype() != dtype) gradient = to(gradient, dtype);
+  if (gradient.device() != device)
     fail(std::string("backward of '") + op + "': the gradient of input " + std::to_string(input) +
-         " is on " + name_of(gradient.device()) + ", the input on " + name_of(edge.device));
+         " is on " + name_of(gradient.device()) + ", the input on " + name_of(device));
   if (detecting_anomaly()) check_finite(gradient, "the gradient of input " + std::to_string(input));
   return gradient;
 }
@@ -181,7 +178,8 @@ void Sweep::run_node(Node& node) {
   const std::span<Edge> edges = node.edges();
   for (std::size_t i = 0; i < dys.size(); ++i)
     if (!dys[i].defined()) {
-      dys[i] = empty(node.extras().output_shapes[i], edges[0].dtype, edges[0].device);
+      const Form& form = node.form(static_cast<std::uint32_t>(i));
+      dys[i] = empty(form.shape, form.dtype, form.device);
       dys[i].zero_();
     }
 
@@ -200,33 +198,30 @@ void Sweep::run_node(Node& node) {
 }
 
 void Sweep::settle(const Ref<TensorImpl>& leaf) {
-  Tensor gradient(std::move(leaf->pending));
-  leaf->pending = {};
-  if (leaf->extras)
-    for (const Hook& hook : leaf->extras->hooks) gradient = hooked(std::move(gradient), hook);
+  Tensor gradient(std::exchange(leaf->extras->pending, {}));
+  for (const Hook& hook : leaf->extras->hooks) gradient = hooked(std::move(gradient), hook);
   if (targets_) {
     for (Target& t : *targets_)
       if (t.edge.leaf == leaf) t.gradient = gradient;
     return;
   }
-  if (leaf->grad && create_) {
-    leaf->grad = add(Tensor(leaf->grad), gradient).ref();
-  } else if (leaf->grad) {
-    Tensor total(leaf->grad);
+  Ref<TensorImpl>& grad = leaf->extras->grad;
+  if (grad && create_) {
+    grad = add(Tensor(grad), gradient).ref();
+  } else if (grad) {
+    Tensor total(grad);
     NoGrad no_grad;
     total.add_(gradient);
   } else {
     // The first gradient is taken over, if nobody else holds it: what is done to the grad of one
     // leaf in place (clipping) must not show in another's, nor in the seed.
-    leaf->grad = sole_owner(gradient) ? gradient.ref() : clone(gradient).ref();
+    grad = sole_owner(gradient) ? gradient.ref() : clone(gradient).ref();
   }
 }
 
 void Sweep::run() {
-  while (!heap_.empty()) {
-    std::pop_heap(heap_.begin(), heap_.end());
-    const Ref<GraphNode> node = std::move(heap_.back().node);
-    heap_.pop_back();
+  while (!waiting_.empty()) {
+    const Ref<GraphNode> node = waiting_.pop();
     const Running running(static_cast<Node&>(*node));
     run_node(static_cast<Node&>(*node));
   }

@@ -34,14 +34,18 @@ struct SizeClass {
   std::size_t bytes;
 };
 
-SizeClass size_class(std::size_t bytes) {
-  const std::size_t units = bytes <= unit ? 1 : (bytes + unit - 1) / unit;
-  if (units <= 8) return {static_cast<int>(units), units * unit};
+SizeClass large_class(std::size_t units) {
   const int shift = static_cast<int>(std::bit_width(units - 1)) - 3;
   const std::size_t step = std::size_t{1} << shift;
   const std::size_t rounded = (units + step - 1) & ~(step - 1);
   const std::size_t quarter = rounded >> shift;  // 5 .. 8
   return {8 + (shift - 1) * 4 + static_cast<int>(quarter - 4), rounded * unit};
+}
+
+SizeClass size_class(std::size_t bytes) {
+  const std::size_t units = bytes <= unit ? 1 : (bytes + unit - 1) / unit;
+  if (units <= 8) return {static_cast<int>(units), units * unit};
+  return large_class(units);
 }
 
 // A free block's first bytes hold the link to the next one of its class.
@@ -187,10 +191,8 @@ void* new_block(std::size_t bytes) {
   return block;
 }
 
-}  // namespace
-
-void* allocate(std::size_t bytes) {
-  const SizeClass c = size_class(bytes);
+// What this thread has no free block for. Apart from allocate(), whose way is then short.
+[[gnu::noinline]] void* allocate_elsewhere(SizeClass c, std::size_t bytes) {
   if (c.index >= class_count)
     fail("allocate: out of memory, " + std::to_string(bytes) + " bytes are needed");
   void* block = nullptr;
@@ -207,6 +209,17 @@ void* allocate(std::size_t bytes) {
     block = new_block(c.bytes);
   }
   if (!block) fail("allocate: out of memory, " + std::to_string(bytes) + " bytes are needed");
+  return block;
+}
+
+}  // namespace
+
+void* allocate(std::size_t bytes) {
+  const SizeClass c = size_class(bytes);
+  void* block = nullptr;
+  if (recycle && c.bytes <= keep_small && state == CacheState::alive)
+    block = this_cache->lists.pop(c);
+  if (!block) block = allocate_elsewhere(c, bytes);
 #ifndef NDEBUG
   std::memset(block, 0xff, c.bytes);  // all ones is NaN in f32 and f64
 #endif

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <utility>
 
+#include "engine/counter.h"
+
 namespace labgrad {
 
 // Base of everything held by Ref. Not copied with the object.
@@ -37,6 +39,14 @@ class Ref {
   }
   ~Ref() { release(); }
 
+  // Gives up its hold, which another Ref then takes over.
+  T* give() { return std::exchange(object_, nullptr); }
+  static Ref take(T* given) {
+    Ref ref;
+    ref.object_ = given;
+    return ref;
+  }
+
   T* get() const { return object_; }
   T* operator->() const { return object_; }
   T& operator*() const { return *object_; }
@@ -45,12 +55,12 @@ class Ref {
 
  private:
   void retain() {
-    if (object_) object_->count_.fetch_add(1, std::memory_order_relaxed);
+    if (object_) add_to(object_->count_, std::uint32_t{1});
   }
   void release() {
     // The only owner needs no atomic subtraction: nobody else can be counting.
     if (object_ && (object_->count_.load(std::memory_order_acquire) == 1 ||
-                    object_->count_.fetch_sub(1, std::memory_order_acq_rel) == 1))
+                    add_to(object_->count_, ~std::uint32_t{0}, std::memory_order_acq_rel) == 1))
       T::destroy(object_);
   }
 

@@ -8,15 +8,15 @@
 namespace labgrad {
 namespace {
 
-thread_local bool recording = true;
-
 std::string described(const Tensor& x) {
   return std::string(name_of(x.dtype())) + " " + x.shape().str();
 }
 
 }  // namespace
 
-bool grad_enabled() { return recording; }
+constinit thread_local bool detail::recording = true;
+using detail::recording;
+
 NoGrad::NoGrad() : before_(std::exchange(recording, false)) {}
 NoGrad::~NoGrad() { recording = before_; }
 EnableGrad::EnableGrad(bool on) : before_(std::exchange(recording, on)) {}
@@ -252,8 +252,8 @@ Tensor& Tensor::requires_grad_(bool on) {
 
 Tensor Tensor::grad() const {
   array();
-  if (impl_->extras && impl_->extras->retained) return Tensor(*impl_->extras->retained);
-  return Tensor(impl_->grad);
+  if (!impl_->extras) return {};
+  return Tensor(impl_->extras->retained ? *impl_->extras->retained : impl_->extras->grad);
 }
 
 void Tensor::set_grad(const Tensor& gradient) {
@@ -261,13 +261,14 @@ void Tensor::set_grad(const Tensor& gradient) {
   if (gradient.defined() &&
       (gradient.shape() != shape() || gradient.dtype() != dtype() || gradient.device() != device()))
     fail("set_grad: the gradient is " + described(gradient) + ", the tensor " + described(*this));
-  impl_->grad = gradient.ref();
+  impl_->ensure_extras().grad = gradient.ref();
 }
 
 void Tensor::zero_grad() {
   array();
-  impl_->grad = {};
-  if (impl_->extras && impl_->extras->retained) *impl_->extras->retained = {};
+  if (!impl_->extras) return;
+  impl_->extras->grad = {};
+  if (impl_->extras->retained) *impl_->extras->retained = {};
 }
 
 Tensor Tensor::detach() const { return alias(*this, shape(), strides()); }

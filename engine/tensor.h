@@ -51,24 +51,32 @@ class GraphNode : public Counted {
   static void destroy(GraphNode* node) noexcept;
 };
 
-// The shared part behind the handles. Library code uses it; programs use Tensor.
+// The shared part behind the handles. Library code uses it; programs use Tensor. A graph of small
+// tensors has as many of these as the caches can hold: three cache lines each.
 struct TensorImpl : public Counted, public Recycled<TensorImpl> {
+  std::uint32_t output : 31 = 0;  // which of the node's outputs
+  std::uint32_t requires_grad : 1 = 0;
   Ref<Storage> storage;
   Array array;
-  Ref<GraphNode> node;       // the op that made it; none for a leaf
-  std::uint32_t output = 0;  // which of the node's outputs
-  bool requires_grad = false;
-  Ref<TensorImpl> grad;     // of a leaf: what backward() has summed up
-  Ref<TensorImpl> pending;  // of a leaf, during a sweep: the contributions so far
+  Ref<GraphNode> node;  // the op that made it; none for a leaf
 
-  struct Extras {
+  // What intermediate results rarely have.
+  struct Extras : public Recycled<Extras> {
+    Ref<TensorImpl> grad;                       // of a leaf: what backward() has summed up
+    Ref<TensorImpl> pending;                    // of a leaf, in a sweep: the contributions so far
     std::vector<Hook> hooks;                    // of a leaf
     std::shared_ptr<Ref<TensorImpl>> retained;  // of a non-leaf after retain_grad()
   };
   std::unique_ptr<Extras> extras;
 
+  Extras& ensure_extras() {
+    if (!extras) extras = std::make_unique<Extras>();
+    return *extras;
+  }
+
   static void destroy(TensorImpl* impl) noexcept { delete impl; }
 };
+static_assert(sizeof(TensorImpl) <= 3 * 64);
 
 struct BackwardOptions {
   bool retain_graph = false;  // keep saved values, so that backward can run again
@@ -190,7 +198,10 @@ Tensor moved(const Tensor& x, Device device);
 Tensor packed(const Tensor& x);
 
 // ---- whether ops are recorded; one flag for each thread ----
-bool grad_enabled();
+namespace detail {
+extern constinit thread_local bool recording;
+}
+inline bool grad_enabled() { return detail::recording; }
 
 // While it lives, ops on this thread are not recorded. Nests; restored when left by an exception.
 class NoGrad {

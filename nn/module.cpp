@@ -121,7 +121,7 @@ void Module::set_each(const std::function<Tensor(const Tensor&)>& change) {
     const Tensor changed = change(t.detach());
     t.impl()->storage = changed.impl()->storage;
     t.impl()->array = changed.impl()->array;
-    t.impl()->grad = {};
+    t.zero_grad();
   };
   members(walk);
 }

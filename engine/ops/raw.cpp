@@ -5,7 +5,7 @@ namespace {
 
 Strides channels_last_strides(const Shape& s) { return {s[1] * s[2] * s[3], 1, s[1] * s[3], s[1]}; }
 
-bool is_channels_last(const Tensor& x) {
+inline bool is_channels_last(const Tensor& x) {
   return x.rank() == 4 && !x.is_contiguous() && x.strides() == channels_last_strides(x.shape());
 }
 
@@ -32,10 +32,9 @@ Tensor map(Unary f, const char* op, const Tensor& x) {
   return y;
 }
 
-void check_devices(const char* op, const Tensor& a, const Tensor& b) {
-  if (a.device() != b.device())
-    fail(std::string(op) + ": the operands are on different devices, " + name_of(a.device()) +
-         " and " + name_of(b.device()));
+void different_devices(const char* op, const Tensor& a, const Tensor& b) {
+  fail(std::string(op) + ": the operands are on different devices, " + name_of(a.device()) +
+       " and " + name_of(b.device()));
 }
 
 Tensor zip(Binary f, const char* op, const Tensor& a, const Tensor& b, const Caller& caller) {

@@ -29,7 +29,10 @@ Tensor number(Scalar value, const Tensor& like);
 Tensor filled(double value, const Shape& shape, const Tensor& like);
 
 // Error unless a and b are on one device.
-void check_devices(const char* op, const Tensor& a, const Tensor& b);
+[[noreturn]] void different_devices(const char* op, const Tensor& a, const Tensor& b);
+inline void check_devices(const char* op, const Tensor& a, const Tensor& b) {
+  if (a.device() != b.device()) different_devices(op, a, b);
+}
 
 // The dtype in which a and b meet. As in PyTorch, a tensor of rank 0 doesn't lift the dtype of one
 // with dimensions within the same kind: f32 (3,) with f64 () stays f32.
