@@ -29,6 +29,18 @@ class Cuda final : public Naive {
   void conv2d_weight_gradient(const Array& dw, const Array& x, const Array& dy,
                               const Convolution& v) const override;
 
+  // recurrent.cu
+  void gru_step(const Array& y, const Array& gates, const Array& xs, const Array& u, const Array& b,
+                const Array& h, const Array& real) const override;
+  void gru_step_backward(const Array& dxs, const Array& du, const Array& dh, const Array& dy,
+                         const Array& gates, const Array& h) const override;
+
+  // attention.cu
+  void additive_scores(const Array& e, const Array& q, const Array& k,
+                       const Array& v) const override;
+  void additive_scores_backward(const Array& dq, const Array& dk, const Array& dv, const Array& de,
+                                const Array& q, const Array& k, const Array& v) const override;
+
   // softmax.cu
   void softmax(const Array& y, const Array& x, int dim, bool log) const override;
   void softmax_backward(const Array& dx, const Array& y, const Array& dy, int dim,
