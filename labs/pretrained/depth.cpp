@@ -152,8 +152,9 @@ void depth(Lab& lab) {
     lab.check_greater(network->name() + ": top-1 at the best depth", top.pooled.top1,
                       std::max(0.4, all.front().pooled.top1 - 1e-9));
     lab.say(
-        "{}: best after {}, {:.4f}; after the last, {:.4f}. {}", network->name(), top.stage,
-        top.pooled.top1, last.pooled.top1,
+        "With the mean over the plane {} is best after {}: {:.4f}{}. {}", network->phrase(),
+        top.stage, top.pooled.top1,
+        at + 1 == all.size() ? "" : fmt::format(", {:.4f} after the last", last.pooled.top1),
         at + 1 == all.size()
             ? same_classes(lab, *network)
                   ? "The last one is the best: what the network learned to tell apart is what is "
@@ -167,7 +168,7 @@ void depth(Lab& lab) {
     for (const Depth& d : all) helped += d.grid.top1 > d.pooled.top1 ? 1 : 0;
     lab.say(
         "Keeping the place, in 3 x 3 fields, is better after {} of {} stages; after the last it "
-        "makes {:.4f} of {:.4f}. {}",
+        "gives {:.4f}, the mean {:.4f}. {}",
         helped, all.size(), last.grid.top1, last.pooled.top1,
         last.grid.top1 > last.pooled.top1
             ? "These pictures lie in their place, so the place is worth knowing: what raw pixels "
