@@ -27,15 +27,19 @@ struct Axis {
   // some a in 0 .. kernel - 1.
   __device__ std::int64_t first(std::int64_t h) const {
     const std::int64_t least = h + padding - (kernel - 1) * dilation;
-    return least <= 0 ? 0 : (least + stride - 1) / stride;
+    return least <= 0 ? 0 : strides(least + stride - 1);
   }
   __device__ std::int64_t last(std::int64_t h) const {
-    const std::int64_t i = (h + padding) / stride;
+    const std::int64_t i = strides(h + padding);
     return i < windows ? i : windows - 1;
   }
   // Does window i in first .. last have an element there, and not a gap?
   __device__ bool contains(std::int64_t i, std::int64_t h) const {
-    return (h + padding - i * stride) % dilation == 0;
+    return dilation == 1 || (h + padding - i * stride) % dilation == 0;
+  }
+  // How many there are in a length of the padded plane.
+  __device__ std::int64_t strides(std::int64_t length) const {
+    return quotient(length, stride, size + 2 * padding + stride);
   }
 
   // How many places from its first on window i has, with or without the padding.
@@ -93,8 +97,10 @@ __global__ void max_pool_backward_kernel(Images<T> dx, Images<const T> dy,
     const Position p = positions[k];
     const std::int64_t here = p.i * windows.across.size + p.j;
     T sum = 0;
-    for (std::int64_t i = windows.down.first(p.i); i <= windows.down.last(p.i); ++i)
-      for (std::int64_t j = windows.across.first(p.j); j <= windows.across.last(p.j); ++j)
+    const std::int64_t top = windows.down.first(p.i), bottom = windows.down.last(p.i);
+    const std::int64_t left = windows.across.first(p.j), right = windows.across.last(p.j);
+    for (std::int64_t i = top; i <= bottom; ++i)
+      for (std::int64_t j = left; j <= right; ++j)
         if (places(p.n, p.c, i, j) == here) sum += dy(p.n, p.c, i, j);
     dx(p.n, p.c, p.i, p.j) = sum;
   }
@@ -129,8 +135,10 @@ __global__ void avg_pool_backward_kernel(Images<T> dx, Images<const T> dy, Windo
   for (std::int64_t k = first_index(); k < positions.numel; k += index_step()) {
     const Position p = positions[k];
     T sum = 0;
-    for (std::int64_t i = down.first(p.i); i <= down.last(p.i); ++i)
-      for (std::int64_t j = across.first(p.j); j <= across.last(p.j); ++j)
+    const std::int64_t top = down.first(p.i), bottom = down.last(p.i);
+    const std::int64_t left = across.first(p.j), right = across.last(p.j);
+    for (std::int64_t i = top; i <= bottom; ++i)
+      for (std::int64_t j = left; j <= right; ++j)
         if (down.contains(i, p.i) && across.contains(j, p.j))
           sum += dy(p.n, p.c, i, j) / static_cast<T>(windows.divisor(i, j, count_padding));
     dx(p.n, p.c, p.i, p.j) = sum;
