@@ -14,6 +14,7 @@
 
 #include "engine/counter.h"
 #include "engine/cpu/threads.h"
+#include "engine/cuda/simt_memory.h"
 #include "engine/error.h"
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -69,6 +70,9 @@ class Machine {
 
   void park(State state, int line);
   std::uint64_t exchange(std::uint64_t value, int lane, int line);
+  void check_read(Mark& mark, const char* variable, std::int64_t i);
+  void check_write(Mark& mark, const char* variable, std::int64_t i);
+  int thread() const { return thread_; }
   [[noreturn]] void report(const std::string& what);
 
  private:
@@ -90,6 +94,7 @@ class Machine {
   // The i-th in the order of the schedule.
   int nth(int i, int n) const { return schedule_ == Schedule::reversed ? n - 1 - i : i; }
   int first_of_warp(int w) const { return w * warp_size + nth(0, warp_size); }
+  bool ordered(std::uint32_t clock, std::uint32_t warp_epoch, int other) const;
 
   const char* kernel_ = "";
   Schedule schedule_ = Schedule::forward;
@@ -98,7 +103,8 @@ class Machine {
   int threads_ = 0;
   int thread_ = 0;         // the one that runs
   bool in_fiber_ = false;  // or else as a plain call
-  std::string error_;      // of a fiber, to be thrown outside
+  std::uint32_t clock_ = 0, block_start_ = 0;
+  std::string error_;  // of a fiber, to be thrown outside
   std::vector<std::unique_ptr<Fiber>> fibers_;
   std::array<Warp, max_block / warp_size> warps_;
 #ifdef LABGRAD_SANITIZED
@@ -122,7 +128,7 @@ void Machine::run_blocks(const char* kernel, Schedule schedule, Body body, void*
   threads_ = static_cast<int>(blockDim.x * blockDim.y * blockDim.z);
   for (std::int64_t b = begin; b < end; ++b) {
     blockIdx = unravel(b, gridDim);
-    now.block_start = ++now.clock;
+    block_start_ = ++clock_;
     run_block();
   }
 }
@@ -205,7 +211,7 @@ bool Machine::pass_block_barrier() {
   for (int t = 0; t < threads_; ++t)
     if (fiber(t).state != State::at_block || fiber(t).line != fiber(0).line) return false;
   for (int t = 0; t < threads_; ++t) fiber(t).state = State::ready;
-  ++now.clock;
+  ++clock_;
   return true;
 }
 
@@ -239,8 +245,6 @@ void Machine::report_stuck() {
 
 void Machine::enter(int thread) {
   thread_ = thread;
-  now.thread = static_cast<std::uint16_t>(thread);
-  now.epoch = warp(thread / warp_size).epoch;
   threadIdx = unravel(thread, blockDim);
 }
 
@@ -335,6 +339,58 @@ std::uint64_t Machine::exchange(std::uint64_t value, int lane, int line) {
   return warp(w).slots[parity][static_cast<std::size_t>(lane)];
 }
 
+// ---- shared elements ----
+
+// Was what thread `other` did then, a barrier ago for the running thread?
+bool Machine::ordered(std::uint32_t clock, std::uint32_t warp_epoch, int other) const {
+  if (other == thread_ || clock != clock_) return true;
+  const int w = thread_ / warp_size;
+  return other / warp_size == w && warps_[static_cast<std::size_t>(w)].epoch != warp_epoch;
+}
+
+std::string race(const char* variable, std::int64_t i, const char* did, int other,
+                 const char* does) {
+  return std::string(variable) + "[" + std::to_string(i) + "] was " + did + " by thread " +
+         str(unravel(other, blockDim)) + " and is " + does +
+         " by this one without a barrier between";
+}
+
+void Machine::check_read(Mark& mark, const char* variable, std::int64_t i) {
+  if (mark.written < block_start_)
+    report(
+        std::string(variable) + "[" + std::to_string(i) +
+        "] is read before anyone in the block has written it: is a barrier missing, or a value?");
+  if (!ordered(mark.written, mark.written_warp, mark.writer))
+    report(race(variable, i, "written", mark.writer, "read"));
+  const int w = thread_ / warp_size;
+  const std::uint32_t epoch = warp(w).epoch;
+  if (mark.read == clock_ && mark.reader / warp_size != w) {
+    mark.read_elsewhere = clock_;
+    mark.reader_elsewhere = mark.reader;
+  }
+  mark.read_by_several = mark.read == clock_ && mark.reader / warp_size == w &&
+                         mark.read_warp == epoch &&
+                         (mark.read_by_several || mark.reader != thread_);
+  mark.read = clock_;
+  mark.read_warp = epoch;
+  mark.reader = static_cast<std::uint16_t>(thread_);
+}
+
+void Machine::check_write(Mark& mark, const char* variable, std::int64_t i) {
+  if (!ordered(mark.written, mark.written_warp, mark.writer))
+    report(race(variable, i, "written", mark.writer, "written"));
+  const int w = thread_ / warp_size;
+  if (!ordered(mark.read, mark.read_warp, mark.reader))
+    report(race(variable, i, "read", mark.reader, "written"));
+  if (mark.read_by_several && mark.read == clock_ && mark.read_warp == warp(w).epoch)
+    report(race(variable, i, "read", mark.reader, "written"));
+  if (mark.read_elsewhere == clock_ && mark.reader_elsewhere / warp_size != w)
+    report(race(variable, i, "read", mark.reader_elsewhere, "written"));
+  mark.written = clock_;
+  mark.written_warp = warp(w).epoch;
+  mark.writer = static_cast<std::uint16_t>(thread_);
+}
+
 }  // namespace
 
 // ---- what simt.h declares ----
@@ -346,18 +402,46 @@ void report(const char* variable, const char* what) {
   machine().report(std::string(variable) + " " + what);
 }
 
-void race(const char* variable, std::int64_t i, const char* did, std::uint16_t other,
-          const char* does) {
-  machine().report(std::string(variable) + "[" + std::to_string(i) + "] was " + did +
-                   " by thread " + str(unravel(other, blockDim)) + " and is " + does +
-                   " by this one without a barrier between");
+void out_of_bounds(const char* variable, std::int64_t i, std::int64_t low, std::int64_t high) {
+  machine().report(std::string(variable) + "[" + std::to_string(i) +
+                   "] is out of bounds: permitted are " + std::to_string(low) + " .. " +
+                   std::to_string(high - 1));
 }
 
-int lane() { return now.thread % warp_size; }
+int lane() { return machine().thread() % warp_size; }
 
 std::uint64_t exchange(unsigned mask, std::uint64_t value, int lane, int line) {
   if (mask != 0xffffffffu) machine().report("a shuffle's mask must name all 32 lanes");
   return machine().exchange(value, lane, line);
+}
+
+void check_read(Mark& mark, const char* variable, std::int64_t i) {
+  machine().check_read(mark, variable, i);
+}
+void check_write(Mark& mark, const char* variable, std::int64_t i) {
+  machine().check_write(mark, variable, i);
+}
+
+Extent extent(const Array& a) {
+  Extent e{0, 1};
+  for (int d = 0; d < a.shape.rank(); ++d) {
+    if (a.shape[d] == 0) return {0, 0};
+    const std::int64_t reach = (a.shape[d] - 1) * a.strides[d];
+    (reach < 0 ? e.low : e.high) += reach;
+  }
+  return e;
+}
+
+void check_argument(const Array& a, DType dtype, const char* name) {
+  if (a.dtype != dtype)
+    fail(std::string("simt: the argument ") + name + " is " + name_of(a.dtype) +
+         ", and the kernel takes " + name_of(dtype));
+  const Extent e = extent(a);
+  const auto size = static_cast<std::int64_t>(size_of(dtype));
+  if (e.low < e.high &&
+      !owns(a.data + e.low * size, static_cast<std::size_t>((e.high - e.low) * size)))
+    fail(std::string("simt: the argument ") + name + " of shape " + a.shape.str() +
+         " does not lie in the device's memory");
 }
 
 void run(const char* kernel, dim3 grid, dim3 block, Body body, void* context) {

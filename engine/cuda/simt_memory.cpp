@@ -1,5 +1,7 @@
 #include "engine/cuda/simt_memory.h"
 
+#include "engine/cuda/driver.h"
+
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -7,11 +9,6 @@
 #include <map>
 #include <mutex>
 #include <new>
-#include <string>
-
-#include "engine/cuda/driver.h"
-#include "engine/cuda/simt.h"
-#include "engine/error.h"
 
 namespace labgrad::simt {
 namespace {
@@ -50,40 +47,6 @@ bool owns(const std::byte* data, std::size_t bytes) {
   if (after == b.sizes.begin()) return false;
   --after;
   return data + bytes <= after->first + after->second;
-}
-
-void out_of_bounds(const char* variable, std::int64_t i, std::int64_t low, std::int64_t high) {
-  report(
-      (std::string(variable) + "[" + std::to_string(i) + "]").c_str(),
-      ("is out of bounds: permitted are " + std::to_string(low) + " .. " + std::to_string(high - 1))
-          .c_str());
-}
-
-void never_written(const char* variable, std::int64_t i) {
-  report((std::string(variable) + "[" + std::to_string(i) + "]").c_str(),
-         "is read before anyone in the block has written it: is a barrier missing, or a value?");
-}
-
-Extent extent(const Array& a) {
-  Extent e{0, 1};
-  for (int d = 0; d < a.shape.rank(); ++d) {
-    if (a.shape[d] == 0) return {0, 0};
-    const std::int64_t reach = (a.shape[d] - 1) * a.strides[d];
-    (reach < 0 ? e.low : e.high) += reach;
-  }
-  return e;
-}
-
-void check_argument(const Array& a, DType dtype, const char* name) {
-  if (a.dtype != dtype)
-    fail(std::string("simt: the argument ") + name + " is " + name_of(a.dtype) +
-         ", and the kernel takes " + name_of(dtype));
-  const Extent e = extent(a);
-  const auto size = static_cast<std::int64_t>(size_of(dtype));
-  if (e.low < e.high &&
-      !owns(a.data + e.low * size, static_cast<std::size_t>((e.high - e.low) * size)))
-    fail(std::string("simt: the argument ") + name + " of shape " + a.shape.str() +
-         " does not lie in the device's memory");
 }
 
 }  // namespace labgrad::simt
