@@ -62,6 +62,7 @@ __global__ void compare_kernel(Binary f, Memory<bool> z, Memory<const T> x, Memo
   }
 }
 
+// z_i = c_i ? x_i : y_i
 template <class T>
 __global__ void where_kernel(Memory<T> z, Memory<const bool> c, Memory<const T> x,
                              Memory<const T> y, Layout<4> layout) {
@@ -71,6 +72,7 @@ __global__ void where_kernel(Memory<T> z, Memory<const bool> c, Memory<const T> 
   }
 }
 
+// y_i = min(max(x_i, low), high)
 template <class T>
 __global__ void clamp_kernel(Memory<T> y, Memory<const T> x, T low, T high, Layout<2> layout) {
   for (std::int64_t i = first_index(); i < layout.numel; i += index_step()) {

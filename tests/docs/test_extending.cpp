@@ -53,15 +53,17 @@ TEST_CASE("extending: the example ops have right gradients, twice") {
   CHECK(log_cosh(tensor({1000.0}, {.dtype = f64})).item() == doctest::Approx(1000 - std::log(2.0)));
 }
 
-TEST_CASE("extending: every piece of code on the page stands in the file that it names") {
+TEST_CASE("extending, gpu: every piece of code on the pages stands in the file that it names") {
   static const std::regex block("`([a-z_/.]+)`:\n\n```cpp\n([^`]*)```");
-  const std::string page = contents("docs/extending.md");
-  int blocks = 0;
-  for (std::sregex_iterator it(page.begin(), page.end(), block), end; it != end; ++it, ++blocks) {
-    const std::string file = (*it)[1], code = (*it)[2];
-    CHECK_MESSAGE(folded(contents(file)).find(folded(code)) != std::string::npos,
-                  file << " does not hold:\n"
-                       << code);
+  for (const auto& [name, count] : {std::pair{"docs/extending.md", 7}, {"docs/gpu.md", 2}}) {
+    const std::string page = contents(name);
+    int blocks = 0;
+    for (std::sregex_iterator it(page.begin(), page.end(), block), end; it != end; ++it, ++blocks) {
+      const std::string file = (*it)[1], code = (*it)[2];
+      CHECK_MESSAGE(folded(contents(file)).find(folded(code)) != std::string::npos,
+                    file << " does not hold:\n"
+                         << code);
+    }
+    CHECK(blocks == count);
   }
-  CHECK(blocks == 7);
 }
