@@ -82,7 +82,7 @@ RetrievalScores score_retrieval(const Tensor& similarities,
                                 std::span<const std::int64_t> database_labels) {
   check(similarities, query_labels, database_labels);
   const auto entries = std::ssize(database_labels);
-  const Tensor dense = packed(similarities);
+  const Tensor dense = packed(moved(similarities, Device::cpu));
   RetrievalScores scores;
   scores.queries = std::ssize(query_labels);
   const auto largest = std::max(*std::max_element(query_labels.begin(), query_labels.end()),

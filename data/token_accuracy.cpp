@@ -14,7 +14,7 @@ void TokenAccuracy::add(const Tensor& predicted, const Tensor& target) {
   if (shape.rank() != 2 || predicted.shape() != shape || shape[0] == 0)
     fail(fmt::format("TokenAccuracy: expected two tensors (S, B) with S at least 1, got {} and {}",
                      predicted.shape().str(), shape.str()));
-  const Tensor p = packed(predicted), t = packed(target);
+  const Tensor p = packed(moved(predicted, Device::cpu)), t = packed(moved(target, Device::cpu));
   const auto ps = p.span<std::int64_t>(), ts = t.span<std::int64_t>();
   std::int64_t matches = 0;
   for (std::size_t i = 0; i < ts.size(); ++i) {

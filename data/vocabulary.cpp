@@ -35,14 +35,14 @@ const std::string& Vocabulary::word(std::int64_t id) const {
 
 Tensor encode(std::span<const std::vector<std::string>> sentences, const Vocabulary& vocabulary,
               std::int64_t length) {
-  Tensor ids = empty({static_cast<std::int64_t>(sentences.size()), length}, i64, default_device());
+  Tensor ids = empty({static_cast<std::int64_t>(sentences.size()), length}, i64, Device::cpu);
   ids.zero_();
   const auto out = ids.writable_span<std::int64_t>();
   const auto width = static_cast<std::size_t>(length);
   for (std::size_t i = 0; i < sentences.size(); ++i)
     for (std::size_t j = 0; j < std::min(width, sentences[i].size()); ++j)
       out[i * width + j] = vocabulary.id(sentences[i][j]);
-  return ids;
+  return moved(ids, default_device());
 }
 
 Vocabulary translation_vocabulary(std::span<const std::string> words) {

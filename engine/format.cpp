@@ -148,7 +148,7 @@ std::string Tensor::str() const {
   NoGrad no_grad;
   const std::string values = Printer(to(*this, Device::cpu)).print();
   std::string facts = "shape=" + shape().str() + ", dtype=" + name_of(dtype());
-  if (device() != Device::cpu) facts += std::string(", device=") + name_of(device());
+  if (device() != default_device()) facts += std::string(", device=") + name_of(device());
   if (!is_leaf())
     facts += std::string(", grad_fn=<") + grad_fn() + ">";
   else if (requires_grad())

@@ -75,7 +75,7 @@ const char* name_of(Layout layout);
 
 struct SampleOptions {
   DType dtype = f64;
-  Device device = Device::cpu;
+  Device device = default_device();
   Layout layout = Layout::dense;
   bool whole = false;  // whole numbers in -3 .. 3 for floating inputs, so that sums are exact
 };

@@ -74,6 +74,10 @@ void Tensor::check_span(DType wanted, const char* method) const {
   if (!is_contiguous())
     fail(std::string(method) + ": the tensor " + described(*this) + " with strides " +
          strides().str() + " is not contiguous; call contiguous() first, or to_vector()");
+  if (!in_host_memory(device()))
+    fail(std::string(method) + ": the tensor " + described(*this) +
+         " lies in the memory of the device " + name_of(device()) +
+         "; use to_vector(), or to(x, Device::cpu) first");
 }
 
 template <class T>

@@ -81,14 +81,16 @@ void trunc_normal_(Tensor& w, double mean, double std, double low, double high, 
   const double from = 2 * F((low - mean) / std) - 1;
   const double to = 2 * F((high - mean) / std) - 1;
   NoGrad no_grad;
-  uniform_(w, from, to, g);
+  Tensor u = empty(w.shape(), w.dtype(), Device::cpu);
+  uniform_(u, from, to, g);
   dispatch_floating(w.dtype(), "trunc_normal_", [&](auto tag) {
     using T = typename decltype(tag)::type;
-    for (T& x : w.writable_span<T>()) {
+    for (T& x : u.writable_span<T>()) {
       const double z = inverse_erf(x) * std * std::numbers::sqrt2 + mean;
       x = static_cast<T>(std::clamp(z, low, high));
     }
   });
+  w.copy_(u);
 }
 
 Tensor uniform_parameter(const Shape& shape, std::int64_t fan_in, Generator& g, DType dtype) {

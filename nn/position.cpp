@@ -10,7 +10,7 @@
 namespace labgrad::nn {
 
 Tensor sinusoidal_positions(std::int64_t T, std::int64_t D) {
-  Tensor P = empty({T, D}, f32, default_device());
+  Tensor P = empty({T, D}, f32, Device::cpu);
   const auto out = P.writable_span<float>();
   for (std::int64_t p = 0; p < T; ++p)
     for (std::int64_t d = 0; d < D; ++d) {
@@ -20,7 +20,7 @@ Tensor sinusoidal_positions(std::int64_t T, std::int64_t D) {
       out[static_cast<std::size_t>(p * D + d)] =
           static_cast<float>(d % 2 == 0 ? std::sin(angle) : std::cos(angle));
     }
-  return P;
+  return moved(P, default_device());
 }
 
 LearnedPositions::LearnedPositions(std::int64_t max_len, std::int64_t D, Generator& g) {

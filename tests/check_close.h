@@ -91,7 +91,7 @@ inline std::string bit_difference(const Tensor& got, const Tensor& want) {
   if (got.shape() != want.shape() || got.dtype() != want.dtype())
     return std::string("got ") + name_of(got.dtype()) + " " + got.shape().str() + ", want " +
            name_of(want.dtype()) + " " + want.shape().str();
-  const Tensor g = packed(got), w = packed(want);
+  const Tensor g = packed(moved(got, Device::cpu)), w = packed(moved(want, Device::cpu));
   const std::size_t size = size_of(g.dtype());
   for (std::int64_t i = 0; i < g.numel(); ++i) {
     const std::size_t at = static_cast<std::size_t>(i) * size;

@@ -67,10 +67,7 @@ void check_rows(const StripDataset& set, Row row, const Json& wanted, const std:
   CHECK(golden::sha256(all) == wanted.at(name + "_sha256_i32le").as_string());
 }
 
-std::vector<std::int64_t> values(const Tensor& x) {
-  const auto span = x.span<std::int64_t>();
-  return {span.begin(), span.end()};
-}
+std::vector<std::int64_t> values(const Tensor& x) { return x.to_vector<std::int64_t>(); }
 
 }  // namespace
 
@@ -197,7 +194,8 @@ TEST_CASE("strips: saved arrays hold the set") {
   const Tensor pictures = load("images.npy");
   REQUIRE(pictures.shape() == labgrad::Shape{5, 28, 336});
   const auto last = set.picture(4);
-  CHECK(std::equal(last.begin(), last.end(), pictures.span<std::int64_t>().begin() + 4 * 28 * 336));
+  const std::vector<std::int64_t> pixels = pictures.to_vector<std::int64_t>();
+  CHECK(std::equal(last.begin(), last.end(), pixels.begin() + 4 * 28 * 336));
   std::vector<std::int64_t> lengths, digits, src, xs;
   for (std::int64_t i = 0; i < 5; ++i) {
     lengths.push_back(set.length(i));

@@ -47,17 +47,17 @@ inline void write(const std::filesystem::path& path, const std::string& contents
 
 template <class T>
 labgrad::Tensor tensor(const labgrad::Shape& shape, const std::vector<T>& values) {
-  labgrad::Tensor x = labgrad::empty(shape, labgrad::dtype_of<T>, labgrad::default_device());
+  labgrad::Tensor x = labgrad::empty(shape, labgrad::dtype_of<T>, labgrad::Device::cpu);
   const std::span<T> out = x.writable_span<T>();
   for (std::size_t i = 0; i < out.size(); ++i) out[i] = values[i];
-  return x;
+  return labgrad::moved(x, labgrad::default_device());
 }
 
 // Equal shape, dtype and bits.
 inline bool same(const labgrad::Tensor& a, const labgrad::Tensor& b) {
   if (a.shape() != b.shape() || a.dtype() != b.dtype()) return false;
-  const labgrad::Tensor x = labgrad::packed(a);
-  const labgrad::Tensor y = labgrad::packed(b);
+  const labgrad::Tensor x = labgrad::packed(labgrad::moved(a, labgrad::Device::cpu));
+  const labgrad::Tensor y = labgrad::packed(labgrad::moved(b, labgrad::Device::cpu));
   const auto bytes = static_cast<std::size_t>(x.numel()) * labgrad::size_of(x.dtype());
   return bytes == 0 || std::memcmp(x.array().data, y.array().data, bytes) == 0;
 }

@@ -15,7 +15,7 @@ TEST_CASE("dropout: survivors are scaled by 1/(1-p) and the mean stays") {
   const Tensor y = dropout(ones({1000000}), 0.1, true, generator);
   const double survivor = 1 / 0.9;
   std::int64_t zeros_seen = 0;
-  for (float v : y.span<float>()) {
+  for (float v : y.to_vector<float>()) {
     if (v == 0)
       ++zeros_seen;
     else if (!(std::abs(v - survivor) < 1e-6))

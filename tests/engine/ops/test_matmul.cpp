@@ -19,13 +19,13 @@ Tensor numbers(const Shape& shape, Generator& g, DType dtype = f64) {
 
 // Σ_k a_ik b_kj, from the elements one by one.
 Tensor product(const Tensor& a, const Tensor& b) {
-  Tensor y = zeros({a.size(0), b.size(1)}, {.dtype = f64});
+  Tensor y = zeros({a.size(0), b.size(1)}, {.dtype = f64, .device = Device::cpu});
   auto out = y.writable_span<double>();
   std::size_t at = 0;
   for (std::int64_t i = 0; i < a.size(0); ++i)
     for (std::int64_t j = 0; j < b.size(1); ++j, ++at)
       for (std::int64_t k = 0; k < a.size(1); ++k) out[at] += a.at({i, k}) * b.at({k, j});
-  return y;
+  return to(y, default_device());
 }
 
 struct Gradients {

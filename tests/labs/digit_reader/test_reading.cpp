@@ -24,9 +24,10 @@ class Scripted : public Reader {
   }
   Step step(const Tensor& y_prev, const Tensor& s_prev, const Memory&) override {
     const std::int64_t B = y_prev.size(0);
-    Tensor next = zeros({B}, {.dtype = i64});
+    std::vector<std::int64_t> symbols(static_cast<std::size_t>(B));
     for (std::size_t b = 0; b < script.size(); ++b)
-      next.writable_span<std::int64_t>()[b] = script[b].at(t_ % script[b].size());
+      symbols[b] = script[b].at(t_ % script[b].size());
+    const Tensor next = from_values(std::span<const std::int64_t>(symbols), {B});
     // The attention of step t lies on column t.
     Tensor alpha = full({B, 21}, 0.01);
     select(alpha, 1, static_cast<std::int64_t>(t_)).fill_(0.8);
