@@ -37,7 +37,7 @@ class Reader {
 
   Tensor picture() {
     const Header h = header();
-    Tensor image = empty({h.channels, h.height, h.width}, f32, default_device());
+    Tensor image = empty({h.channels, h.height, h.width}, f32, Device::cpu);
     const std::span<float> out = image.writable_span<float>();
     const std::int64_t area = h.width * h.height;
     for (std::int64_t pixel = 0; pixel < area; ++pixel)
@@ -47,7 +47,7 @@ class Reader {
     if (h.plain) skip_space();
     if (at_ < text_.size())
       fail_at(at_, fmt::format("{} bytes after the last sample", text_.size() - at_));
-    return image;
+    return moved(image, default_device());
   }
 
  private:

@@ -102,7 +102,7 @@ Placement placement(const Shape& shape, Layout layout) {
 Tensor laid_out(const Numbers& values, const Shape& shape, DType dtype,
                 const SampleOptions& options) {
   const Placement p = placement(shape, options.layout);
-  Tensor storage = empty({p.size}, dtype, options.device);
+  Tensor storage = empty({p.size}, dtype, Device::cpu);
   dispatch(dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     T gap{};
@@ -122,7 +122,7 @@ Tensor laid_out(const Numbers& values, const Shape& shape, DType dtype,
       out[static_cast<std::size_t>(at)] = static_cast<T>(values[i]);
     }
   });
-  return alias(storage, shape, p.strides, p.offset);
+  return alias(moved(storage, options.device), shape, p.strides, p.offset);
 }
 
 }  // namespace

@@ -15,13 +15,6 @@ namespace {
 
 const Kernels& specified() { return kernels(Device::naive); }
 
-auto whole(Generator& random, std::int64_t low, std::int64_t high) {
-  return [&random, low, high](const Array& a) { fill_whole(random, a, low, high); };
-}
-auto normal(Generator& random) {
-  return [&random](const Array& a) { fill_normal(random, a); };
-}
-
 }  // namespace
 
 TEST_CASE("cuda gather, scatter_add, index_select, index_add: any layout, exact") {

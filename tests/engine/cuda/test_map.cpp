@@ -19,10 +19,6 @@ const Kernels& specified() { return kernels(Device::naive); }
 const DType all_types[] = {f32, f64, i64, boolean};
 const Shape shapes[] = {{}, {0, 3}, {1}, {300}, {5, 7}, {4, 1, 9}, {2, 3, 4, 5}};
 
-auto whole(Generator& random, std::int64_t low, std::int64_t high) {
-  return [&random, low, high](const Array& a) { fill_whole(random, a, low, high); };
-}
-
 template <class F>
 bool defined(DType dtype, F f) {
   return dispatch(dtype,

@@ -38,10 +38,6 @@ const Case cases[] = {{{}, {}},
                       {{1100, 40}, {1100, 1}},
                       {{40, 1100}, {1, 1100}}};
 
-auto whole(Generator& random, std::int64_t low, std::int64_t high) {
-  return [&random, low, high](const Array& a) { fill_whole(random, a, low, high); };
-}
-
 // Whole numbers in -3 .. 3 with a NaN here and there.
 auto with_nan(Generator& random) {
   return [&random](const Array& a) {
