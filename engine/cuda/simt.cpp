@@ -35,7 +35,7 @@ void Machine::run_blocks(const char* kernel, Schedule schedule, Body body, void*
   threads_ = static_cast<int>(blockDim.x * blockDim.y * blockDim.z);
   for (std::int64_t b = begin; b < end; ++b) {
     blockIdx = unravel(b, gridDim);
-    block_start_ = ++clock_;
+    now.block_start = ++now.clock;
     run_block();
   }
 }
@@ -108,12 +108,14 @@ bool Machine::pass_block_barrier() {
   for (int t = 0; t < threads_; ++t)
     if (fiber(t).state != State::at_block || fiber(t).line != fiber(0).line) return false;
   for (int t = 0; t < threads_; ++t) fiber(t).state = State::ready;
-  ++clock_;
+  ++now.clock;
   return true;
 }
 
 void Machine::enter(int thread) {
   thread_ = thread;
+  now.thread = static_cast<std::uint16_t>(thread);
+  now.epoch = warp(thread / warp_size).epoch;
   threadIdx = unravel(thread, blockDim);
 }
 

@@ -65,16 +65,65 @@ int lane();
 // The value of lane `lane` of this warp, when all its lanes have called.
 std::uint64_t exchange(unsigned mask, std::uint64_t value, int lane, int line);
 
-// Who touched a shared element last. The clock counts the block's barriers and never goes back, so
-// a mark from before this block began is older than its start.
+// What the checks of shared elements need to know of the running thread.
+struct Now {
+  std::uint32_t clock = 0;        // counts the barriers of all blocks and never goes back
+  std::uint32_t block_start = 0;  // the clock when this block began
+  std::uint32_t epoch = 0;        // the warp's own count of barriers
+  std::uint16_t thread = 0;
+
+  bool in_warp_of(std::uint16_t other) const { return thread / 32 == other / 32; }
+  // Was what thread `other` did then, a barrier ago for this one?
+  bool is_after(std::uint32_t clock_then, std::uint32_t epoch_then, std::uint16_t other) const {
+    return other == thread || clock_then != clock || (in_warp_of(other) && epoch_then != epoch);
+  }
+};
+inline constinit thread_local Now now;
+
+// Who touched a shared element last; clock and epoch of the last write and reads.
 struct Mark {
-  std::uint32_t written = 0, read = 0, read_elsewhere = 0;  // clock of the last write and reads
-  std::uint32_t written_warp = 0, read_warp = 0;            // the warp's own count of barriers then
+  std::uint32_t written = 0, read = 0, read_elsewhere = 0;
+  std::uint32_t written_epoch = 0, read_epoch = 0;
   std::uint16_t writer = 0, reader = 0, reader_elsewhere = 0;  // the latter in another warp
   bool read_by_several = false;  // of the reader's warp, with no barrier between
 };
-void check_read(Mark& mark, const char* variable, std::int64_t i);
-void check_write(Mark& mark, const char* variable, std::int64_t i);
+[[noreturn]] void never_written(const char* variable, std::int64_t i);
+[[noreturn]] void race(const char* variable, std::int64_t i, const char* did, std::uint16_t other,
+                       const char* does);
+
+inline void check_read(Mark& m, const char* variable, std::int64_t i) {
+  const Now& n = now;
+  if (m.written < n.block_start) never_written(variable, i);
+  if (!n.is_after(m.written, m.written_epoch, m.writer))
+    race(variable, i, "written", m.writer, "read");
+  bool several = false;
+  if (m.read == n.clock) {
+    if (n.in_warp_of(m.reader)) {
+      several = m.read_epoch == n.epoch && (m.read_by_several || m.reader != n.thread);
+    } else {
+      m.read_elsewhere = n.clock;
+      m.reader_elsewhere = m.reader;
+    }
+  }
+  m.read_by_several = several;
+  m.read = n.clock;
+  m.read_epoch = n.epoch;
+  m.reader = n.thread;
+}
+
+inline void check_write(Mark& m, const char* variable, std::int64_t i) {
+  const Now& n = now;
+  if (!n.is_after(m.written, m.written_epoch, m.writer))
+    race(variable, i, "written", m.writer, "written");
+  if (!n.is_after(m.read, m.read_epoch, m.reader) ||
+      (m.read_by_several && m.read == n.clock && m.read_epoch == n.epoch))
+    race(variable, i, "read", m.reader, "written");
+  if (m.read_elsewhere == n.clock && !n.in_warp_of(m.reader_elsewhere))
+    race(variable, i, "read", m.reader_elsewhere, "written");
+  m.written = n.clock;
+  m.written_epoch = n.epoch;
+  m.writer = n.thread;
+}
 
 // Stands for one element of a shared array.
 template <class T>

@@ -62,65 +62,17 @@ void Machine::report_stuck() {
 
 // ---- shared elements ----
 
-// Was what thread `other` did then, a barrier ago for the running thread?
-bool Machine::ordered(std::uint32_t clock, std::uint32_t warp_epoch, int other) const {
-  if (other == thread_ || clock != clock_) return true;
-  const int w = thread_ / warp_size;
-  return other / warp_size == w && warps_[static_cast<std::size_t>(w)].epoch != warp_epoch;
+void never_written(const char* variable, std::int64_t i) {
+  machine().report(
+      std::string(variable) + "[" + std::to_string(i) +
+      "] is read before anyone in the block has written it: is a barrier missing, or a value?");
 }
 
-namespace {
-
-std::string race(const char* variable, std::int64_t i, const char* did, int other,
-                 const char* does) {
-  return std::string(variable) + "[" + std::to_string(i) + "] was " + did + " by thread " +
-         str(unravel(other, blockDim)) + " and is " + does +
-         " by this one without a barrier between";
-}
-
-}  // namespace
-
-void Machine::check_read(Mark& mark, const char* variable, std::int64_t i) {
-  if (mark.written < block_start_)
-    report(
-        std::string(variable) + "[" + std::to_string(i) +
-        "] is read before anyone in the block has written it: is a barrier missing, or a value?");
-  if (!ordered(mark.written, mark.written_warp, mark.writer))
-    report(race(variable, i, "written", mark.writer, "read"));
-  const int w = thread_ / warp_size;
-  const std::uint32_t epoch = warp(w).epoch;
-  if (mark.read == clock_ && mark.reader / warp_size != w) {
-    mark.read_elsewhere = clock_;
-    mark.reader_elsewhere = mark.reader;
-  }
-  mark.read_by_several = mark.read == clock_ && mark.reader / warp_size == w &&
-                         mark.read_warp == epoch &&
-                         (mark.read_by_several || mark.reader != thread_);
-  mark.read = clock_;
-  mark.read_warp = epoch;
-  mark.reader = static_cast<std::uint16_t>(thread_);
-}
-
-void Machine::check_write(Mark& mark, const char* variable, std::int64_t i) {
-  if (!ordered(mark.written, mark.written_warp, mark.writer))
-    report(race(variable, i, "written", mark.writer, "written"));
-  const int w = thread_ / warp_size;
-  if (!ordered(mark.read, mark.read_warp, mark.reader))
-    report(race(variable, i, "read", mark.reader, "written"));
-  if (mark.read_by_several && mark.read == clock_ && mark.read_warp == warp(w).epoch)
-    report(race(variable, i, "read", mark.reader, "written"));
-  if (mark.read_elsewhere == clock_ && mark.reader_elsewhere / warp_size != w)
-    report(race(variable, i, "read", mark.reader_elsewhere, "written"));
-  mark.written = clock_;
-  mark.written_warp = warp(w).epoch;
-  mark.writer = static_cast<std::uint16_t>(thread_);
-}
-
-void check_read(Mark& mark, const char* variable, std::int64_t i) {
-  machine().check_read(mark, variable, i);
-}
-void check_write(Mark& mark, const char* variable, std::int64_t i) {
-  machine().check_write(mark, variable, i);
+void race(const char* variable, std::int64_t i, const char* did, std::uint16_t other,
+          const char* does) {
+  machine().report(std::string(variable) + "[" + std::to_string(i) + "] was " + did +
+                   " by thread " + str(unravel(other, blockDim)) + " and is " + does +
+                   " by this one without a barrier between");
 }
 
 // ---- arguments ----

@@ -61,8 +61,6 @@ class Machine {
 
   void park(State state, int line);
   std::uint64_t exchange(std::uint64_t value, int lane, int line);
-  void check_read(Mark& mark, const char* variable, std::int64_t i);
-  void check_write(Mark& mark, const char* variable, std::int64_t i);
   int thread() const { return thread_; }
   [[noreturn]] void report(const std::string& what);
 
@@ -85,7 +83,6 @@ class Machine {
   // The i-th in the order of the schedule.
   int nth(int i, int n) const { return schedule_ == Schedule::reversed ? n - 1 - i : i; }
   int first_of_warp(int w) const { return w * warp_size + nth(0, warp_size); }
-  bool ordered(std::uint32_t clock, std::uint32_t warp_epoch, int other) const;
 
   const char* kernel_ = "";
   Schedule schedule_ = Schedule::forward;
@@ -94,8 +91,7 @@ class Machine {
   int threads_ = 0;
   int thread_ = 0;         // the one that runs
   bool in_fiber_ = false;  // or else as a plain call
-  std::uint32_t clock_ = 0, block_start_ = 0;
-  std::string error_;  // of a fiber, to be thrown outside
+  std::string error_;      // of a fiber, to be thrown outside
   std::vector<std::unique_ptr<Fiber>> fibers_;
   std::array<Warp, max_block / warp_size> warps_;
 #ifdef LABGRAD_SANITIZED
