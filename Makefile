@@ -78,11 +78,14 @@ sources := $(call find,engine nn data labs tests,-name '*.cpp')
 headers := $(call find,engine nn data labs tests,-name '*.h')
 objects = $(patsubst %.cpp,$(OBJ)/%.o,$(1))
 kernels := $(call find,engine/cuda,-name '*.cu')
-kernel_objects := $(if $(device),$(patsubst %.cu,$(OBJ)/$(device)/%.o,\
-                    $(if $(filter simt,$(device)),$(filter-out %/gpu.cu,$(kernels)),$(kernels))))
+in_device = $(if $(device),$(patsubst %.cu,$(OBJ)/$(device)/%.o,$(1)))
+kernel_objects := $(call in_device,$(filter-out $(if $(filter simt,$(device)),%/gpu.cu) \
+                    engine/cuda/gemm_ladder/%,$(kernels)))
+ladder_objects := $(call in_device,$(filter engine/cuda/gemm_ladder/%,$(kernels)))
+ladder_main := engine/cuda/gemm_ladder/main.cpp
 under = $(foreach folder,$(1),$(filter $(folder)/%,$(sources)))
 
-lib_objects := $(call objects,$(call under,engine nn data))
+lib_objects := $(call objects,$(filter-out $(ladder_main),$(call under,engine nn data)))
 common_objects := $(call objects,$(call under,labs/common))
 bench_objects := $(call objects,$(call under,tests/bench))
 # TESTS=FILES builds the tests of those files alone, with what all tests share.
@@ -101,7 +104,7 @@ tested_labs := $(strip $(foreach lab,$(LABS),$(if $(call under,tests/labs/$(lab)
 tested_lab_library := $(if $(tested_labs),$(OBJ)/labs.a)
 
 # ---- what one asks for ---------------------------------------------------------------------------
-.PHONY: default help all lib run labs test bench data deps format lint clean install FORCE
+.PHONY: default help all lib run labs test bench gemm-ladder data deps format lint clean install FORCE
 .DEFAULT_GOAL := default
 .DELETE_ON_ERROR:
 .SUFFIXES:
@@ -122,6 +125,7 @@ help:
 	@echo '  make labs         build and run every lab; ARGS=--quick for a short look'
 	@echo '  make data         get the real data sets into data/files'
 	@echo '  make bench        measure; ARGS=NAME for one table'
+	@echo '  make gemm-ladder  the steps to a fast matrix product on a GPU; with SIMT=1 or CUDA=1'
 	@echo '  make deps         install what the build and the tests need (apt-get)'
 	@echo '  make format       lay out the code by .clang-format'
 	@echo '  make lint         check layout, size, includes, and clang-tidy (TIDY=0 leaves that out)'
@@ -183,6 +187,9 @@ test: $(BIN)/tests
 bench: $(BIN)/bench
 	@$(BIN)/bench $(ARGS)
 
+gemm-ladder: $(if $(device),$(BIN)/gemm_ladder)
+	@$(if $(device),$< $(ARGS),echo 'the ladder needs a device: make SIMT=1 $@, or make CUDA=1 $@' >&2; exit 1)
+
 data:
 	@if [ -f data/fetch.sh ]; then sh data/fetch.sh $(ARGS); \
 	else echo 'data/fetch.sh does not exist: the labs run on their embedded data'; fi
@@ -200,7 +207,7 @@ $(1):
 endef
 $(eval $(call remember,$(OBJ)/flags,$(compiler) $(flags) / $(optimise_kernels) / $(link)))
 $(eval $(call remember,$(OBJ)/flags.cuda,$(if $(filter cuda,$(device)),$(cuda_flags))))
-$(eval $(call remember,$(OBJ)/list.kernels$(device:%=.%),$(kernel_objects)))
+$(eval $(call remember,$(OBJ)/list.kernels$(device:%=.%),$(kernel_objects) $(ladder_objects)))
 $(eval $(call remember,$(OBJ)/list.lib,$(lib_objects)))
 $(eval $(call remember,$(OBJ)/list.tests,$(test_objects) $(common_objects) $(tested_labs)))
 $(eval $(call remember,$(OBJ)/list.bench,$(bench_objects)))
@@ -251,11 +258,14 @@ define link_binary
 	$(quiet)$(CXX) $(flags) $(link) $(filter %.o,$^) $(filter %.a,$^) -lfmt $(cuda_link) -o $@
 endef
 
-$(BIN)/tests: $(test_objects) $(kernel_objects) $(common_objects) $(tested_lab_library) $(LIB) $(OBJ)/list.tests $(OBJ)/list.kernels$(device:%=.%)
+$(BIN)/tests: $(test_objects) $(kernel_objects) $(ladder_objects) $(common_objects) $(tested_lab_library) $(LIB) $(OBJ)/list.tests $(OBJ)/list.kernels$(device:%=.%)
 	$(link_binary)
 
 $(BIN)/bench: $(bench_objects) $(kernel_objects) $(common_objects) $(tested_lab_library) $(LIB) $(OBJ)/list.bench $(OBJ)/list.kernels$(device:%=.%)
 	$(if $(bench_objects),,$(error there is no benchmark in tests/bench))
+	$(link_binary)
+
+$(BIN)/gemm_ladder: $(call objects,$(ladder_main)) $(kernel_objects) $(ladder_objects) $(LIB) $(OBJ)/list.kernels$(device:%=.%)
 	$(link_binary)
 
 define lab_rule

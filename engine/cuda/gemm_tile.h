@@ -8,7 +8,7 @@
 //          +-------+          of its columns of b to shared memory. A tile of 128 x 128 then does
 //          | b     |          128 · 128 · depth multiply-adds for (128 + 128) depth elements
 //          +-------+          loaded: 64 for each, where a thread on its own would do half a one.
-//   +---+  +-------+          Memory gives a GPU some 4 to 10 bytes in the time of 100 multiply-
+//   +---+  +-------+          Memory gives a GPU some 2 to 16 bytes in the time of 100 multiply-
 //   | a |  | c     |          adds: this is what makes the product faster than its loads.
 //   +---+  +-------+
 //

@@ -60,6 +60,11 @@ void rotate_schedules();
 [[noreturn]] void out_of_bounds(const char* variable, std::int64_t i, std::int64_t low,
                                 std::int64_t high);
 
+// While reads are counted (simt_traffic.h): tells of one.
+inline bool counting = false;
+void count_load(const void* first, std::size_t bytes);
+void count_shared_read();
+
 // The place of the running thread in its warp.
 int lane();
 // The value of lane `lane` of this warp, when all its lanes have called.
@@ -133,6 +138,7 @@ class Element {
       : value_(value), mark_(mark), name_(name), i_(i) {}
   operator T() const {
     check_read(mark_, name_, i_);
+    if (counting) count_shared_read();
     return value_;
   }
   T operator=(T v) const {
@@ -218,6 +224,7 @@ class Memory {
   explicit operator bool() const { return data_ != nullptr; }
   T& operator[](std::int64_t i) const {
     if (i < low_ || i >= high_) simt::out_of_bounds(name_, i, low_, high_);
+    if (std::is_const_v<T> && simt::counting) simt::count_load(data_ + i, sizeof(T));
     return data_[i];
   }
   // Elements i, i + 1, ... of a pack; the first must lie at a multiple of 16 bytes.
@@ -227,6 +234,7 @@ class Memory {
     if (i < low_ || last >= high_) simt::out_of_bounds(name_, i < low_ ? i : last, low_, high_);
     if (reinterpret_cast<std::uintptr_t>(data_ + i) % alignof(decltype(p)) != 0)
       simt::report(name_, "is read by packs of 16 bytes, but this one does not lie at a multiple");
+    if (simt::counting) simt::count_load(data_ + i, sizeof(p.lane));
     __builtin_memcpy(p.lane, data_ + i, sizeof(p.lane));
     return p;
   }
