@@ -106,7 +106,8 @@ void chosen_and_judged(Lab& lab, Network& network, const Space& pixels) {
     table.row(name, share(r, 0, half), share(r, half, all));
   };
   row(network.name() + ", " + stage, right[chosen]);
-  row(network.name() + ", " + network.stages().back().name, right.back());
+  if (chosen + 1 < right.size())
+    row(network.name() + ", " + network.stages().back().name, right.back());
   row("raw pixels", by_pixels);
   lab.table(table);
   const auto second = [&](const std::vector<bool>& r) {
@@ -124,8 +125,9 @@ void chosen_and_judged(Lab& lab, Network& network, const Space& pixels) {
       p.only_first, p.only_second, p.probability(),
       lead > 0 && p.probability() < 0.05
           ? "So the pretrained network does beat raw pixels, if it is asked in the right place."
-      : lead > 0 ? "It is ahead of raw pixels; these queries are too few to be sure of it."
-                 : "Choosing the depth is not enough to beat raw pixels here.");
+      : lead > 0  ? "It is ahead of raw pixels; these queries are too few to be sure of it."
+      : lead == 0 ? "These queries do not tell the two apart."
+                  : "Choosing the depth is not enough to beat raw pixels here.");
 }
 
 }  // namespace
