@@ -5,7 +5,10 @@
 #include <array>
 #include <cstdint>
 
-namespace labgrad::labs::pretrained::golden {
+#include "labs/pretrained/embed.h"
+
+namespace labgrad::labs::pretrained {
+namespace golden {
 
 // Of the first three queries: the first 16 of the 1280 numbers of the embedding, brought to length
 // 1; the nearest test picture and its cosine.
@@ -22,4 +25,11 @@ inline constexpr std::array<double, 3> cosines{0.811734897, 0.814397866, 0.82531
 // Of 200 queries.
 inline constexpr std::int64_t hits_embedding = 151, hits_pixels = 157;
 
-}  // namespace labgrad::labs::pretrained::golden
+}  // namespace golden
+
+// Checks the network's embeddings, neighbours and hits of Fashion-MNIST, and raw pixels', whatever
+// the budget: they are of the first 200 queries and 1,000 entries. Then asks what the checks would
+// say of the same weights with another padding.
+void golden_checks(Lab& lab, Published& network, const Space& embedding, const Space& pixels);
+
+}  // namespace labgrad::labs::pretrained
