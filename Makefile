@@ -70,6 +70,11 @@ cuda_flags = -std=c++20 -I. -O3 --expt-relaxed-constexpr $(if $(filter native,$(
   -gencode=arch=$(subst sm_,compute_,$(a))$(comma)code=$(a))) \
   -Xcompiler $(subst $(space),$(comma),$(filter-out -Wpedantic -Werror,$(warnings))) \
   $(if $(filter 1,$(WERROR)),-Werror all-warnings)
+ifeq ($(device),cuda)
+ifeq ($(shell command -v $(NVCC)),)
+$(error CUDA=1 needs nvcc, and $(NVCC) is not here: set CUDA_HOME, or use SIMT=1, which needs none)
+endif
+endif
 cuda_link := $(if $(filter cuda,$(device)),-L$(CUDA_HOME)/lib64 -lcudart_static -ldl -lrt)
 
 # ---- sources -------------------------------------------------------------------------------------

@@ -40,6 +40,11 @@ void set_capacity(std::size_t bytes) {
   blocks().capacity = bytes;
 }
 
+std::size_t used() {
+  std::lock_guard lock(blocks().mutex);
+  return blocks().used;
+}
+
 bool owns(const std::byte* data, std::size_t bytes) {
   Blocks& b = blocks();
   std::lock_guard lock(b.mutex);

@@ -9,6 +9,9 @@ namespace labgrad::simt {
 // How much the device has; at first LABGRAD_DEVICE_MEMORY (bytes) or no limit.
 void set_capacity(std::size_t bytes);
 
+// How much of it is taken, what is kept for reuse included.
+std::size_t used();
+
 // Do these bytes lie in one block?
 bool owns(const std::byte* data, std::size_t bytes);
 
