@@ -2,11 +2,11 @@
 // The kernels of engine/kernels.h in CUDA C++. nvcc compiles them for a GPU (Device::cuda), a C++
 // compiler with simt.h for the emulator (Device::simt): the same source, one of the two in a build.
 
-#include "engine/naive/naive.h"
+#include "engine/kernels.h"
 
 namespace labgrad {
 
-class Cuda final : public Naive {
+class Cuda final : public Kernels {
  public:
   // map.cu
   void fill(const Array& out, double value) const override;
