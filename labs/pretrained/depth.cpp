@@ -118,8 +118,7 @@ void chosen_and_judged(Lab& lab, Network& network, const Space& pixels) {
   lab.say(
       "The best of {} on the same queries is flattered by luck, so {} is chosen by the first half "
       "of the queries and judged by the second: {:.4f}, raw pixels {:.4f}. There it is right alone "
-      "in "
-      "{} cases and raw pixels in {}; if they were equally good, so uneven a split had a "
+      "in {} cases and raw pixels in {}; if they were equally good, so uneven a split had a "
       "probability of {:.3f}. {}",
       right.size(), stage, share(right[chosen], half, all), share(by_pixels, half, all),
       p.only_first, p.only_second, p.probability(),
@@ -153,18 +152,17 @@ void depth(Lab& lab) {
                     last.pooled.top1, scores(task(lab), embedding_space(lab, *network)).top1, 0);
     lab.check_greater(network->name() + ": top-1 at the best depth", top.pooled.top1,
                       std::max(0.4, all.front().pooled.top1 - 1e-9));
-    lab.say(
-        "With the mean over the plane {} is best after {}: {:.4f}{}. {}", network->phrase(),
-        top.stage, top.pooled.top1,
-        at + 1 == all.size() ? "" : fmt::format(", {:.4f} after the last", last.pooled.top1),
-        at + 1 == all.size()
-            ? same_classes(lab, *network)
-                  ? "The last one is the best: what the network learned to tell apart is what is "
-                    "asked."
-                  : "The last one is the best, though it was made for other classes: so few stages "
-                    "are all of them general ones."
-            : "The last stage is not the best: it has specialised on classes that are not asked "
-              "here, and an earlier one carries over better.");
+    lab.say("With the mean over the plane {} is best after {}: {:.4f}{}. {}", network->phrase(),
+            top.stage, top.pooled.top1,
+            at + 1 == all.size() ? "" : fmt::format(", {:.4f} after the last", last.pooled.top1),
+            at + 1 == all.size()
+                ? same_classes(lab, *network)
+                      ? "The last one is the best: what the network learned to tell apart is what "
+                        "is asked."
+                      : "The last one is the best, though it was made for other classes: so few "
+                        "stages are all of them general ones."
+                : "The last stage is not the best: it has specialised on classes that are not "
+                  "asked here, and an earlier one carries over better.");
     if (network == &subject(lab)) chosen_and_judged(lab, *network, pixels);
     std::size_t helped = 0;
     for (const Depth& d : all) helped += d.grid.top1 > d.pooled.top1 ? 1 : 0;

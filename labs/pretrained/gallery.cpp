@@ -87,8 +87,7 @@ void gallery(Lab& lab) {
   const Task& data = task(lab);
   lab.say(
       "The first query of every class, with its {} nearest neighbours in each space, nearest "
-      "first. "
-      "Those of the query's class are framed.",
+      "first. Those of the query's class are framed.",
       shown);
   const std::vector<Space> all = spaces(lab);
   std::vector<Tensor> cosines;
@@ -119,8 +118,7 @@ void gallery(Lab& lab) {
   }
   lab.table(table);
   lab.picture("gallery",
-              "Ten queries and their nearest neighbours; those of the right class are "
-              "framed.",
+              "Ten queries and their nearest neighbours; those of the right class are framed.",
               draw_gallery("Ten queries in " + data.source, names, rows));
   for (std::size_t s = 0; s < all.size(); ++s)
     lab.check_greater(all[s].name + ": framed ones, of " + std::to_string(shown * std::ssize(rows)),

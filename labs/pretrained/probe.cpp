@@ -143,15 +143,14 @@ void probe(Lab& lab) {
   lab.say(
       "Retrieval takes all numbers of a vector as equally important. A linear probe does not: one "
       "linear layer is trained on the frozen features of {} training pictures, {} steps of AdamW "
-      "on a cosine to 0, "
-      "and tested on the {} pictures of the database. The network in front of it stays as it was. "
-      "Every feature is brought to mean 0 and deviation 1 before.",
+      "on a cosine to 0, and tested on the {} pictures of the database. The network in front of it "
+      "stays as it was. Every feature is brought to mean 0 and deviation 1 before.",
       n, lab.epochs(10, 30, 30) * (n / lab.batch(100, 100, 100)), data.database.size());
   lab.equation("linear.1", "y = x Wᵀ + b");
   const auto prediction = lab.predict(
-      fmt::format("On which features will the linear layer test best: the embedding of {} or raw "
-                  "pixels?",
-                  subject(lab).phrase()),
+      fmt::format(
+          "On which features will the linear layer test best: the embedding of {} or raw pixels?",
+          subject(lab).phrase()),
       {"the embedding", "raw pixels", "they differ by less than 0.005"});
   const std::vector<Frozen> features = frozen_features(lab, training_set);
   const std::vector<std::int64_t> sizes{n / 20, n / 4, n};
@@ -197,19 +196,16 @@ void probe(Lab& lab) {
                       lab.by_budget(0.4, 0.6, 0.6));
   lab.say(
       "With {} labels the probe on the embedding of {} is right for {:.4f} of the test pictures, "
-      "the "
-      "one on raw pixels for {:.4f}; if they were equally good, so uneven a split had a "
+      "the one on raw pixels for {:.4f}; if they were equally good, so uneven a split had a "
       "probability of {:.3f}. {}",
       n, subject(lab).phrase(), tested.front(), tested.back(),
       paired(right.front(), right.back()).probability(),
-      lead > 0.005
-          ? (scores(data, all.front()).top1 < scores(data, all.back()).top1
-                 ? "What tells the classes apart is in the embedding after all: a linear layer, "
-                   "which "
-                   "may weigh its numbers, finds what the cosine, which weighs them alike, does "
-                   "not."
-                 : "What tells the classes apart is in the embedding, and few labels are enough to "
-                   "find it.")
+      lead > 0.005 ? (scores(data, all.front()).top1 < scores(data, all.back()).top1
+                          ? "What tells the classes apart is in the embedding after all: a linear "
+                            "layer, which may weigh its numbers, finds what the cosine, which "
+                            "weighs them alike, does not."
+                          : "What tells the classes apart is in the embedding, and few labels are "
+                            "enough to find it.")
       : lead < -0.005
           ? "With the right weights raw pixels are the better features on these pictures, too."
           : "The two are level.");

@@ -103,12 +103,10 @@ std::string why(const Task& data, bool embedding_won, const Network& network) {
         "That raw pixels hold their own here is believable, for two reasons. The {}, so that one "
         "pixel means the same place of the same thing in every picture, and a comparison pixel by "
         "pixel is unusually strong. And a grey picture of 28 x 28, blown up to 96 x 96, has none "
-        "of "
-        "the colours and fine textures that a network learns from photographs. What follows tests "
-        "both: `shift` takes the pictures out of their place, `seen` asks the network what it "
-        "takes "
-        "them for, and `depth` whether its last stages, which know photographs best, are the best "
-        "ones here.",
+        "of the colours and fine textures that a network learns from photographs. What follows "
+        "tests both: `shift` takes the pictures out of their place, `seen` asks the network what "
+        "it takes them for, and `depth` whether its last stages, which know photographs best, are "
+        "the best ones here.",
         nearest_thing);
   if (!embedding_won)
     return fmt::format(
@@ -166,11 +164,11 @@ void explain(Lab& lab, const std::vector<Result>& results) {
       "The mean average precision looks at the whole ranking, not at its first place: {:.3f} and "
       "{:.3f}. {}",
       own.scores.mean_average_precision, pixels.scores.mean_average_precision,
-      std::abs(map_lead) < 0.01      ? "There the two are level."
-      : (map_lead > 0) == (lead > 0) ? "It says the same."
-                                     : "It says the opposite: the space that more often has the "
-                                       "right one first is not the one "
-                                       "that keeps a class together.");
+      std::abs(map_lead) < 0.01 ? "There the two are level."
+      : (map_lead > 0) == (lead > 0)
+          ? "It says the same."
+          : "It says the opposite: the space that more often has the right one first is not the "
+            "one that keeps a class together.");
 }
 
 // The small network beside the published one.
@@ -194,9 +192,9 @@ void compare_networks(Lab& lab, const data::RetrievalScores& large,
 void retrieval(Lab& lab) {
   const Task& data = task(lab);
   lab.say(
-      "The queries are {} training pictures, the database is {} test pictures ({}). Every "
-      "picture becomes a vector; the neighbours of a query are the entries in the order of the "
-      "cosine. Nothing is trained.",
+      "The queries are {} training pictures, the database is {} test pictures ({}). Every picture "
+      "becomes a vector; the neighbours of a query are the entries in the order of the cosine. "
+      "Nothing is trained.",
       data.queries.size(), data.database.size(), data.source);
   lab.equation("retrieval.1", "cos(q, x) = q·x / (|q| |x|)");
   lab.say(

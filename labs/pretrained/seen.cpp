@@ -110,10 +110,9 @@ void seen(Lab& lab) {
     const double alone = by_answer_alone(data, known, asked);
     lab.say(
         "On average it gives its answer a probability of {:.2f}, sure of things that are not "
-        "there: a "
-        "softmax shares out everything among the classes it has. The names are wrong and say "
-        "something all the same: let each answer stand for the class of picture with which it goes "
-        "most often in the database, and it tells the class of {:.3f} of the queries.",
+        "there: a softmax shares out everything among the classes it has. The names are wrong and "
+        "say something all the same: let each answer stand for the class of picture with which it "
+        "goes most often in the database, and it tells the class of {:.3f} of the queries.",
         mean, alone);
     lab.check_greater(network->name() + ": the answer alone tells the class (share of queries)",
                       alone, 0.15);

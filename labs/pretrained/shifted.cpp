@@ -25,11 +25,11 @@ void shifted(Lab& lab) {
       "convolution moves its map along with the picture, and the mean over the plane does not care "
       "where in it something was.");
   const std::int64_t far = 4;
-  const auto prediction = lab.predict(
-      fmt::format("The queries are moved by {} pixels, a seventh of the width. Which loses more of "
-                  "its top-1, the embedding of {} or raw pixels?",
-                  far, subject(lab).phrase()),
-      {"the embedding", "raw pixels", "they differ by less than 0.02"});
+  const auto prediction =
+      lab.predict(fmt::format("The queries are moved by {} pixels, a seventh of the width. Which "
+                              "loses more of its top-1, the embedding of {} or raw pixels?",
+                              far, subject(lab).phrase()),
+                  {"the embedding", "raw pixels", "they differ by less than 0.02"});
   std::vector<std::int64_t> shifts{0, far};
   if (lab.budget() != Budget::quick) shifts = {0, 1, 2, 3, far, 6};
 
@@ -77,10 +77,9 @@ void shifted(Lab& lab) {
       "Moved by {} pixels the embedding of {} falls by {:.3f} to {:.3f}, raw pixels by {:.3f} to "
       "{:.3f}. {}",
       far, subject(lab).phrase(), embedding, end.front(), pixels, end.back(),
-      pixels > embedding
-          ? "So much of what raw pixels knew was where things are. On pictures that nobody has "
-            "centred, the embedding is the space to choose."
-          : "On these pictures the place is not what raw pixels live on.");
+      pixels > embedding ? "So much of what raw pixels knew was where things are. On pictures that "
+                           "nobody has centred, the embedding is the space to choose."
+                         : "On these pictures the place is not what raw pixels live on.");
   if (embedding > 0.05)
     lab.say(
         "The embedding is not indifferent either: strides and pooling see every second, fourth ... "

@@ -114,13 +114,12 @@ void train_small(Lab& lab) {
   lab.say("{}: {} bytes.", path.string(), bytes.size());
   const std::filesystem::path kept = lab_file(small_weights);
   if (!kept.empty() && !std::filesystem::equivalent(kept, path))
-    lab.say(
-        "{} {}", kept.string(),
-        read_file(kept) == bytes
-            ? "holds the same bytes."
-            : "holds other bytes. The same seed gives the same bytes for any number of threads, "
-              "as long as compiler and processor are of the same kind; where vectors have "
-              "another width sums are rounded otherwise, and training amplifies it.");
+    lab.say("{} {}", kept.string(),
+            read_file(kept) == bytes
+                ? "holds the same bytes."
+                : "holds other bytes. The same seed gives the same bytes for any number of "
+                  "threads, as long as compiler and processor are of the same kind; where vectors "
+                  "have another width sums are rounded otherwise, and training amplifies it.");
 }
 
 }  // namespace labgrad::labs::pretrained
