@@ -147,6 +147,26 @@ TEST_CASE("cuda convolution: groups wide enough for tiles, packs of four channel
       }
 }
 
+TEST_CASE("cuda convolution: rows of an image that reach beyond what is looked at, exact") {
+  const auto device = accelerator_device();
+  if (!device) return;
+  // Ten columns of rows of twelve: packs of four pixels would be whole and aligned, but would read
+  // beyond the tenth.
+  Generator random(6);
+  const auto whole = [&](const Array& a) { fill_whole(random, a, 1, 3); };
+  const Input x(*device, f32, {2, 3, 8, 12}, {}, whole), w(*device, f32, {40, 3, 1, 1}, {}, whole);
+  const auto narrow = [](Array a) {
+    a.shape[3] = 10;
+    return a;
+  };
+  const Shape wide{2, 40, 8, 12};  // two columns of padding at the right
+  Output y(*device, f32, wide);
+  Buffer expected(f32, wide);
+  kernels(*device).conv2d(y.device(), narrow(x.device()), w.device(), {});
+  kernels(Device::naive).conv2d(expected.array, narrow(x.host()), w.host(), {});
+  CHECK(y.difference(expected.array) == "");
+}
+
 TEST_CASE("cuda convolution: depthwise, exact") {
   const auto device = accelerator_device();
   if (!device) return;
