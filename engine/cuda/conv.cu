@@ -6,8 +6,8 @@
 //   dx     c        n, h, w     a, b, o    w_ocab · dy_noij
 //   dw     o        a, b, c     n, i, j    dy_noij · x_nchw
 //
-// with h = i s - top + a d, w = j s - left + b d. Groups of few channels, and small images, would
-// leave a tile all but empty: for them conv_direct.h has the plain sums.
+// with h = i s - top + a d, w = j s - left + b d. Few rows would leave a tile all but empty: for
+// them conv_direct.h has the plain sums.
 
 #include <algorithm>
 #include <cstdint>
@@ -54,11 +54,9 @@ void multiply(const char* name, const Array& result, std::int64_t group, std::in
                        columns.group));
 }
 
-// Would tiles be all but empty?
-bool suits_direct(const Array& y, const Array& w, const Convolution& v) {
-  const std::int64_t filters = y.shape[1] / v.groups;
-  return v.groups > 1 && std::min(filters, w.shape[1]) < 8;
-}
+// So few rows in each group that a tile of 32 would be three quarters empty: then the plain sums
+// are no slower, although each of their multiply-adds loads both its operands.
+bool is_narrow(std::int64_t rows) { return rows < 8; }
 
 // Pixels (n, i, j) of y.
 Axis pixels(const Array& y) {
@@ -142,8 +140,8 @@ void input_gradient(const Array& dx, const Array& dy, const Array& w, const Conv
 void Cuda::conv2d(const Array& y, const Array& x, const Array& w, const Convolution& v) const {
   dispatch_floating(y.dtype, "conv2d", [&](auto tag) {
     using T = typename decltype(tag)::type;
-    if (suits_direct(y, w, v)) return direct::convolve<T>(y, x, w, v);
     const std::int64_t filters = y.shape[1] / v.groups, channels = w.shape[1];
+    if (is_narrow(filters)) return direct::convolve<T>(y, x, w, v);
     multiply<T>("conv2d", y, filters * y.strides[1], v.groups,
                 {&w, line(filters, y.strides[1]), line(filters, w.strides[0]), taps(w),
                  filters * w.strides[0]},
@@ -155,7 +153,7 @@ void Cuda::conv2d_input_gradient(const Array& dx, const Array& dy, const Array& 
                                  const Convolution& v) const {
   dispatch_floating(dx.dtype, "conv2d_input_gradient", [&](auto tag) {
     using T = typename decltype(tag)::type;
-    if (suits_direct(dy, w, v)) return direct::convolve_back<T>(dx, dy, w, v);
+    if (is_narrow(w.shape[1])) return direct::convolve_back<T>(dx, dy, w, v);
     for (std::int64_t h = 0; h < std::min(v.stride.h, dx.shape[2]); ++h)
       for (std::int64_t k = 0; k < std::min(v.stride.w, dx.shape[3]); ++k)
         input_gradient<T>(dx, dy, w, v,
@@ -168,8 +166,9 @@ void Cuda::conv2d_weight_gradient(const Array& dw, const Array& x, const Array& 
                                   const Convolution& v) const {
   dispatch_floating(dw.dtype, "conv2d_weight_gradient", [&](auto tag) {
     using T = typename decltype(tag)::type;
-    if (suits_direct(dy, dw, v)) return direct::correlate<T>(dw, x, dy, v);
     const std::int64_t filters = dy.shape[1] / v.groups, channels = dw.shape[1];
+    if (v.groups > 1 && is_narrow(std::min(filters, channels)))
+      return direct::correlate<T>(dw, x, dy, v);
     multiply<T>("conv2d_weight_gradient", dw, filters * dw.strides[0], v.groups,
                 {&dy, line(filters, dw.strides[0]), line(filters, dy.strides[1]), pixels(dy),
                  filters * dy.strides[1]},

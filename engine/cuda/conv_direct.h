@@ -1,7 +1,6 @@
 #pragma once
-// Convolutions as plain sums, a thread for each result: for groups of few channels, of which a
-// depthwise convolution has one in each. A result then takes as many terms as the filter has taps,
-// a tile of a product would be all but empty, and memory is the limit.
+// Convolutions as plain sums, a thread for each result: for groups of few channels or filters, as
+// in a depthwise convolution, which has one of each. A tile of a product would be all but empty.
 
 #include <cstdint>
 
