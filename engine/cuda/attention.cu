@@ -90,10 +90,10 @@ void Cuda::additive_scores(const Array& e, const Array& q, const Array& k, const
   if (n == 0) return;
   dispatch_floating(e.dtype, "additive_scores", [&](auto tag) {
     using T = typename decltype(tag)::type;
-    const auto warps = static_cast<unsigned>(std::min<std::int64_t>(n, block_size / warpSize));
-    launch("additive_scores", scores_kernel<T>, grid_of(n, warps), warps * warpSize,
-           Memory<T>(e, "e"), Memory<const T>(q, "q"), Memory<const T>(k, "k"),
-           Memory<const T>(v, "v"), s);
+    constexpr unsigned lanes = 32;  // CUDA's warpSize is for kernels alone
+    const auto warps = static_cast<unsigned>(std::min<std::int64_t>(n, block_size / lanes));
+    launch("additive_scores", scores_kernel<T>, grid_of(n, warps), warps * lanes, Memory<T>(e, "e"),
+           Memory<const T>(q, "q"), Memory<const T>(k, "k"), Memory<const T>(v, "v"), s);
   });
 }
 
