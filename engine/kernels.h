@@ -162,6 +162,9 @@ class Kernels {
   // (a and b may repeat there with stride 0), any strides in a and b; k = 0 gives zeros. Without
   // accumulate the old c is never read (it may hold NaN).
   virtual void gemm(const Array& c, const Array& a, const Array& b, bool accumulate) const = 0;
+  // y[m, n] = Σ_k x[m, k] w[n, k] + b[n]. Unless a device knows better: b copied to each row of y,
+  // and the product added by gemm.
+  virtual void linear(const Array& y, const Array& x, const Array& w, const Array& b) const;
 
   // ---- rows: along dim, floating dtypes ----
   // y = softmax(x) or, with log, log softmax; shifted by the maximum. A row of nothing but -inf

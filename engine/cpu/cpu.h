@@ -105,6 +105,7 @@ class Cpu : public Naive {
 
   // gemm.cpp
   void gemm(const Array& c, const Array& a, const Array& b, bool accumulate) const override;
+  void linear(const Array& y, const Array& x, const Array& w, const Array& b) const override;
 };
 
 }  // namespace labgrad

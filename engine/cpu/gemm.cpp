@@ -89,21 +89,23 @@ struct RightMatrix {
   }
 };
 
+// Plus the old C if accumulate, or plus `row` in each row unless that is null.
 template <class T>
 void blocked(const Size& size, Matrix<T> c, Matrix<const T> a, Matrix<const T> b, bool accumulate,
-             bool parallel) {
+             const T* row, bool parallel) {
   // A is read once for each panel of columns. A copy pays where many panels meet dense columns that
-  // lie a page apart, or rows a multiple of 4 KiB apart, which share one set of the cache.
+  // lie 16 lines apart or more, or rows a multiple of 4 KiB apart, which share one set of the
+  // cache.
   const bool row_major = a.row != 1;
   const bool no_dense = row_major && a.column != 1;
   const std::int64_t apart = (row_major ? a.row : a.column) * static_cast<std::int64_t>(sizeof(T));
-  const bool far = row_major ? apart % 4096 == 0 : apart >= 4096;
+  const bool far = row_major ? apart % 4096 == 0 : apart >= 1024;
   const bool many = size.n >= 8 * lanes<T> && size.m > tile_rows;
   const LeftMatrix<T> left{a, no_dense || (many && far)};
   // B is read once for each tile of rows.
   const bool few_tiles = size.m <= 2 * tile_rows || size.n * size.k <= 16384;
   const RightMatrix<T> right{b, b.column == 1 && few_tiles};
-  blocked_product(size.m, size.n, size.k, left, right, c.data, c.row, c.column, accumulate,
+  blocked_product(size.m, size.n, size.k, left, right, c.data, c.row, c.column, accumulate, row,
                   parallel);
 }
 
@@ -209,7 +211,7 @@ void product(Size size, Matrix<T> c, Matrix<const T> a, Matrix<const T> b, bool 
   if (size.m <= few_rows && b.row == 1 && size.k >= lanes<T>)
     dots(size, c, a, b, accumulate, parallel);
   else
-    blocked(size, c, a, b, accumulate, parallel);
+    blocked<T>(size, c, a, b, accumulate, nullptr, parallel);
 }
 
 // ---- batches ----
@@ -291,7 +293,28 @@ void gemm(const Array& out, const Array& left, const Array& right, bool accumula
   });
 }
 
+// C = A B plus `row` in each row. False: the shape is not one for blocked().
+template <class T>
+bool product_plus_row(const Array& out, const Array& left, const Array& right, const Array& row) {
+  const Size size{out.shape[0], out.shape[1], left.shape[1]};
+  const Matrix<T> c{out.as<T>(), out.strides[0], out.strides[1]};
+  const Matrix<const T> a{left.as<T>(), left.strides[0], left.strides[1]};
+  const Matrix<const T> b{right.as<T>(), right.strides[0], right.strides[1]};
+  if (std::min(size.m, size.n) <= few_rows || size.k < 2 || c.column != 1 || row.strides[0] != 1)
+    return false;
+  blocked(size, c, a, b, false, row.as<const T>(), size.flops() >= parallel_flops);
+  return true;
+}
+
 }  // namespace
+
+void Cpu::linear(const Array& y, const Array& x, const Array& w, const Array& b) const {
+  const Array turned{w.data, w.dtype, {w.shape[1], w.shape[0]}, {w.strides[1], w.strides[0]}};
+  const bool done = y.dtype == f32   ? product_plus_row<float>(y, x, turned, b)
+                    : y.dtype == f64 ? product_plus_row<double>(y, x, turned, b)
+                                     : false;
+  if (!done) Kernels::linear(y, x, w, b);
+}
 
 void Cpu::gemm(const Array& c, const Array& a, const Array& b, bool accumulate) const {
   if (c.shape.numel() == 0) return;

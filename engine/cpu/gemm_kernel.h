@@ -40,15 +40,23 @@ struct Runs {
   std::int64_t length, count = 1, a_step = 0, b_step = 0;
 };
 
-// C (M rows x V vectors of L lanes, row stride c_stride) = A B, plus the old C if accumulate.
+// What a tile is added to: rows `stride` apart, of the old C or, with stride 0, one row for all;
+// nothing if data is null.
+template <class T>
+struct Start {
+  const T* data = nullptr;
+  std::int64_t stride = 0;
+};
+
+// C (M rows x V vectors of L lanes, row stride c_stride) = A B + start.
 // A is read at a[i * a_stride + k] if the rows are dense (RowMajor), else at a[k * a_stride + i].
 template <class T>
 using TileFunction = void (*)(const Runs& depth, const T* a, std::int64_t a_stride, const T* b,
-                              std::int64_t b_stride, T* c, std::int64_t c_stride, bool accumulate);
+                              std::int64_t b_stride, T* c, std::int64_t c_stride, Start<T> start);
 
 template <class T, int L, int M, int V, bool RowMajor>
 void tile(const Runs& depth, const T* a, std::int64_t a_stride, const T* b, std::int64_t b_stride,
-          T* c, std::int64_t c_stride, bool accumulate) {
+          T* c, std::int64_t c_stride, Start<T> start) {
   using Vector = Vec<T, L>;
   Vector acc[M][V];
   // The pragmas keep acc in registers: a loop over it that is not unrolled puts it in memory.
@@ -84,7 +92,7 @@ void tile(const Runs& depth, const T* a, std::int64_t a_stride, const T* b, std:
     T* line = c + i * c_stride;
 #pragma GCC unroll 16
     for (int j = 0; j < V; ++j) {
-      if (accumulate) acc[i][j] += load<T, L>(line + j * L);
+      if (start.data) acc[i][j] += load<T, L>(start.data + i * start.stride + j * L);
       store(line + j * L, acc[i][j]);
     }
   }

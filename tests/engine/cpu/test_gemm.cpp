@@ -105,6 +105,30 @@ TEST_CASE("gemm: batches, broadcasts and any strides, exact") {
     }
 }
 
+TEST_CASE("linear: a product with W turned, plus a row, exact") {
+  Generator random(6);
+  const auto check = [&](DType dtype, std::int64_t m, std::int64_t n, std::int64_t k,
+                         const Layout& y_layout, const Layout& layout) {
+    Buffer x(dtype, {m, k}, layout), w(dtype, {n, k}, layout), b(dtype, {n});
+    for (const Array* a : {&x.array, &w.array, &b.array}) fill_whole(random, *a, -3, 3);
+    Buffer y(dtype, {m, n}, y_layout), expected(dtype, {m, n});
+    fast().linear(y.array, x.array, w.array, b.array);
+    specified().linear(expected.array, x.array, w.array, b.array);
+    INFO("y " << describe(y.array) << " x " << describe(x.array));
+    CHECK(difference(y.array, expected.array) == "");
+    CHECK(y.intact());
+  };
+  for (DType dtype : {f32, f64, i64})
+    for (std::int64_t m : {1, 3, 5, 14, 29})
+      for (std::int64_t n : {1, 4, 5, 16, 33, 41, 70})
+        for (std::int64_t k : {0, 1, 7, 40})
+          for (const Layout& layout : {Layout{}, transposed}) check(dtype, m, n, k, {}, layout);
+  for (int round = 0; round < 20; ++round)
+    check(f32, any_of(random, 1, 150), any_of(random, 1, 150), any_of(random, 1, 1200),
+          any_layout(random, 2, false), any_layout(random, 2, true));
+  check(f32, 40, 6500, 9, {}, {});
+}
+
 TEST_CASE("gemm: many small products, divided by product") {
   Generator random(4);
   Buffer a(f32, {60, 4, 20, 8}), b(f32, {60, 4, 8, 20}, {.order = {0, 1, 3, 2}});
