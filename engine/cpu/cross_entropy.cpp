@@ -54,16 +54,26 @@ LogSum<T> long_log_sum_exp(const T* x, std::int64_t n) {
   return {s, std::log(sum_lanes(sums + exp(end - s)))};
 }
 
-// dx = s (e^((x - z_0) - z_1) - [k == target])
+// dx = s (e^((x - z_0) - z_1) - [k == target]). A short row that is no multiple of the register is
+// quicker whole than with an end that is read and written in parts.
 template <class T>
 void row_backward(T* dx, const T* x, LogSum<T> z, std::int64_t target, T s, std::int64_t n) {
   if (s == 0) {
     std::fill(dx, dx + n, T(0));
     return;
   }
-  each_vector<T>(0, n, T(0), [&](auto read, auto write) {
-    write(dx, Vec<T>(exp((read(x) - z.shift) - z.log) * s));
-  });
+  if (n <= short_row<T>) {
+    with_row_shape<T>(n, [&]<int L, int K>() {
+      using V = Vec<T, L>;
+      Row<T, L, K>::load(x, n, T(0))
+          .map([=](V v) { return V(exp((v - z.shift) - z.log) * s); })
+          .store_to(dx, n);
+    });
+  } else {
+    each_vector<T>(0, n, T(0), [&](auto read, auto write) {
+      write(dx, Vec<T>(exp((read(x) - z.shift) - z.log) * s));
+    });
+  }
   dx[target] -= s;
 }
 
