@@ -28,6 +28,8 @@ class Accelerator {
   // allocated stays as it is.
   virtual std::byte* allocate(std::size_t bytes) = 0;
   virtual void deallocate(std::byte* block, std::size_t bytes) noexcept = 0;
+  // Gives what is kept for reuse back to the device, where other programs can have it.
+  virtual void release_cached() = 0;
 
   // Bytes from the host's memory to the device's and back, after all kernels that were launched
   // before. `upload` and `download` return when the host may use its memory again.

@@ -32,7 +32,7 @@ class CudaDevice final : public Accelerator {
       return block;
     }
     if (std::byte* block = driver::allocate(size)) return block;
-    release_cached();
+    release_all();
     if (std::byte* block = driver::allocate(size)) return block;
     const std::string state = driver::memory_state();
     fail(std::string(name_of(driver::this_device)) + ": out of memory: " + std::to_string(bytes) +
@@ -43,6 +43,11 @@ class CudaDevice final : public Accelerator {
   void deallocate(std::byte* block, std::size_t bytes) noexcept override {
     std::lock_guard lock(mutex_);
     free_[rounded(bytes)].push_back(block);
+  }
+
+  void release_cached() override {
+    std::lock_guard lock(mutex_);
+    release_all();
   }
 
   void upload(std::byte* device, const std::byte* host, std::size_t bytes) override {
@@ -65,7 +70,7 @@ class CudaDevice final : public Accelerator {
     return (bytes + step - 1) / step * step;
   }
 
-  void release_cached() {
+  void release_all() {
     for (auto& [size, blocks] : free_) {
       for (std::byte* block : blocks) driver::release(block);
       blocks.clear();
