@@ -211,7 +211,7 @@ $(1):
 	@mkdir -p $$(@D) && printf '%s\n' '$(strip $(2))' >$$@
 endef
 $(eval $(call remember,$(OBJ)/flags,$(compiler) $(flags) / $(optimise_kernels) / $(link)))
-$(eval $(call remember,$(OBJ)/flags.cuda,$(if $(filter cuda,$(device)),$(cuda_flags))))
+$(if $(filter cuda,$(device)),$(eval $(call remember,$(OBJ)/flags.cuda,$(cuda_flags))))
 $(eval $(call remember,$(OBJ)/list.kernels$(device:%=.%),$(kernel_objects) $(ladder_objects)))
 $(eval $(call remember,$(OBJ)/list.lib,$(lib_objects)))
 $(eval $(call remember,$(OBJ)/list.tests,$(test_objects) $(common_objects) $(tested_labs)))

@@ -67,11 +67,7 @@ __global__ void gradient_sums_kernel(Memory<double> partial, Memory<const T> dy,
       sums = sums + Pair<double>{g, g * h};
     }
   }
-  sums = Share::sum(sums);
-  if (!Share::writes() || c >= chunks.channels) return;
-  const std::int64_t at = blockIdx.y * 2 * chunks.channels + c;
-  partial[at] = sums.first;
-  partial[at + chunks.channels] = sums.second;
+  leave_sums<Share>(partial, sums, c, chunks);
 }
 
 // dx = w r (dy - db / m - h dw / m),  elementwise

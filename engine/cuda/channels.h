@@ -106,7 +106,19 @@ inline dim3 fold_grid(const Chunks& chunks) {
 }
 inline unsigned fold_threads(const Chunks& chunks) { return threads_of(chunks.count * warp_lanes); }
 
-// db = Σ g,  dw = Σ g h,  of chunks whose sums are side by side: those of g, then those of g h
+// The first stage's end: a block leaves its chunk's sums of g and g h side by side, those of g of
+// all channels, then those of g h.
+template <class Share>
+__device__ void leave_sums(Memory<double> partial, Pair<double> sums, std::int64_t c,
+                           const Chunks& chunks) {
+  sums = Share::sum(sums);
+  if (!Share::writes() || c >= chunks.channels) return;
+  const std::int64_t at = blockIdx.y * 2 * chunks.channels + c;
+  partial[at] = sums.first;
+  partial[at + chunks.channels] = sums.second;
+}
+
+// db = Σ g,  dw = Σ g h,  of what leave_sums left
 template <class T>
 __global__ void fold_gradients_kernel(Memory<T> dw, Memory<T> db, Memory<const double> partial,
                                       Chunks chunks) {

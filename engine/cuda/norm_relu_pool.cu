@@ -67,11 +67,7 @@ __global__ void pooled_sums_kernel(Memory<double> partial, Images<const T> dy, I
       sums = sums + Pair<double>{g, g * h};
     }
   }
-  sums = Share::sum(sums);
-  if (!Share::writes() || c >= chunks.channels) return;
-  const std::int64_t at = blockIdx.y * 2 * chunks.channels + c;
-  partial[at] = sums.first;
-  partial[at + chunks.channels] = sums.second;
+  leave_sums<Share>(partial, sums, c, chunks);
 }
 
 // dx = w r (g - db / m - h dw / m),  or dx = w r g if not of_batch.  A thread for each window, and
