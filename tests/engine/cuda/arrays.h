@@ -13,6 +13,8 @@
 
 namespace labgrad::test {
 
+inline const Kernels& specified() { return kernels(Device::naive); }
+
 // A buffer's copy in the device's memory, gaps and guards included.
 class OnDevice {
  public:

@@ -16,8 +16,6 @@ using namespace labgrad::tests;
 
 namespace {
 
-const Kernels& specified() { return kernels(Device::naive); }
-
 std::string describe(const Array& a) {
   return std::string(name_of(a.dtype)) + a.shape.str() + " strides " + a.strides.str();
 }

@@ -11,11 +11,7 @@ using namespace labgrad;
 using namespace labgrad::test;
 using namespace labgrad::tests;
 
-namespace {
-
-const Kernels& specified() { return kernels(Device::naive); }
-
-}  // namespace
+namespace {}  // namespace
 
 TEST_CASE("cuda gather, scatter_add, index_select, index_add: any layout, exact") {
   const auto device = accelerator_device();

@@ -15,7 +15,6 @@ using namespace labgrad::tests;
 
 namespace {
 
-const Kernels& specified() { return kernels(Device::naive); }
 const DType all_types[] = {f32, f64, i64, boolean};
 const Shape shapes[] = {{}, {0, 3}, {1}, {300}, {5, 7}, {4, 1, 9}, {2, 3, 4, 5}};
 

@@ -15,7 +15,6 @@ using namespace labgrad::tests;
 
 namespace {
 
-const Kernels& specified() { return kernels(Device::naive); }
 const DType all_types[] = {f32, f64, i64, boolean};
 
 struct Case {

@@ -18,8 +18,6 @@ using namespace labgrad::tests;
 
 namespace {
 
-const Kernels& specified() { return kernels(Device::naive); }
-
 double tolerance(DType dtype) { return dtype == f32 ? 3e-6 : 1e-13; }
 
 struct Rows {
