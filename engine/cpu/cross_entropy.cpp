@@ -22,37 +22,41 @@ using namespace cpu;
 
 namespace {
 
-// z_0 = max x,  z_1 = log Σ e^(x - z_0)
+// z_0 = max x and Σ e^(x - z_0), or 1 where z_0 is infinite: inf - inf would be NaN.
 template <class T>
-struct LogSum {
-  T shift, log;
+struct Sum {
+  T shift, total;
 };
 
 template <class T>
-LogSum<T> short_log_sum_exp(const T* x, std::int64_t n) {
-  LogSum<T> z{};
+Sum<T> short_sum_exp(const T* x, std::int64_t n) {
+  Sum<T> z{};
   with_row_shape<T>(n, [&]<int L, int K>() {
     using V = Vec<T, L>;
     const auto row = Row<T, L, K>::load(x, n, none<T>);
     const T s = row.largest();
-    // inf - inf would be NaN.
-    z = {s, std::isinf(s) ? T(0) : std::log(row.map([s](V v) { return exp(v - s); }).total())};
+    z = {s, std::isinf(s) ? T(1) : row.map([s](V v) { return exp_to_one(v - s); }).total()};
   });
   return z;
 }
 
 template <class T>
-LogSum<T> long_log_sum_exp(const T* x, std::int64_t n) {
+Sum<T> long_sum_exp(const T* x, std::int64_t n) {
   using V = Vec<T>;
   constexpr int w = lanes<T>;
   const std::int64_t count = n / w;
   const V end = load_end(x, n, none<T>);
   const T s = max_lanes(fold_vectors(
       count, end, [](V a, V b) { return max(a, b); }, [&](auto k) { return load(x + k * w); }));
-  if (std::isinf(s)) return {s, T(0)};
-  const V sums = sum_vectors<T>(count, [&](auto k) { return exp(load(x + k * w) - s); });
-  return {s, std::log(sum_lanes(sums + exp(end - s)))};
+  if (std::isinf(s)) return {s, T(1)};
+  const V sums = sum_vectors<T>(count, [&](auto k) { return exp_to_one(load(x + k * w) - s); });
+  return {s, sum_lanes(sums + exp_to_one(end - s))};
 }
+
+template <class T>
+struct LogSum {
+  T shift, log;
+};
 
 // dx = s (e^((x - z_0) - z_1) - [k == target]). A short row that is no multiple of the register is
 // quicker whole than with an end that is read and written in parts.
@@ -66,12 +70,12 @@ void row_backward(T* dx, const T* x, LogSum<T> z, std::int64_t target, T s, std:
     with_row_shape<T>(n, [&]<int L, int K>() {
       using V = Vec<T, L>;
       Row<T, L, K>::load(x, n, T(0))
-          .map([=](V v) { return V(exp((v - z.shift) - z.log) * s); })
+          .map([=](V v) { return V(exp_to_one((v - z.shift) - z.log) * s); })
           .store_to(dx, n);
     });
   } else {
     each_vector<T>(0, n, T(0), [&](auto read, auto write) {
-      write(dx, Vec<T>(exp((read(x) - z.shift) - z.log) * s));
+      write(dx, Vec<T>(exp_to_one((read(x) - z.shift) - z.log) * s));
     });
   }
   dx[target] -= s;
@@ -82,19 +86,23 @@ void row_backward(T* dx, const T* x, LogSum<T> z, std::int64_t target, T s, std:
 void Cpu::log_sum_exp(const Array& z, const Array& x, int dim) const {
   const std::int64_t n = x.shape[dim];
   if (x.shape.numel() == 0) return Naive::log_sum_exp(z, x, dim);
+  Array second = z;
+  second.shape[dim] = 1;
+  second.data += z.strides[dim] * static_cast<std::int64_t>(size_of(z.dtype));
   dispatch_floating(x.dtype, "log_sum_exp", [&](auto tag) {
     using T = typename decltype(tag)::type;
     parallel_lines(
         x.shape, dim, costly_grain,
         [&](std::int64_t i, std::int64_t j) {
           const InRow<T> row(x.as<T>() + j, n, x.strides[dim]);
-          const auto f = n <= short_row<T> ? &short_log_sum_exp<T> : &long_log_sum_exp<T>;
-          const LogSum<T> sum = f(row.get(), n);
+          const auto f = n <= short_row<T> ? &short_sum_exp<T> : &long_sum_exp<T>;
+          const Sum<T> sum = f(row.get(), n);
           z.as<T>()[i] = sum.shift;
-          z.as<T>()[i + z.strides[dim]] = sum.log;
+          second.as<T>()[i] = sum.total;
         },
         z.strides, x.strides);
   });
+  map(Unary::log, second, second);  // of all rows, as vectors
 }
 
 void Cpu::cross_entropy_backward(const Array& dx, const Array& x, const Array& z,

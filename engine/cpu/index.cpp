@@ -67,21 +67,24 @@ T plus(T a, T b) {
 
 // out[i, j, k] = x[index[i, j, k], j, k]
 void Cpu::gather(const Array& out, const Array& x, const Array& index, int dim) const {
-  const int last = out.shape.rank() - 1;
-  if (last < 0 || out.shape.numel() == 0) return Naive::gather(out, x, index, dim);
-  // Along the last dimension x stands still if that is where the index takes its place.
+  if (out.shape.rank() == 0 || out.shape.numel() == 0) return Naive::gather(out, x, index, dim);
+  // Along dim x stands still, for there the index takes its place.
   Strides held = x.strides;
   held[dim] = 0;
-  const std::int64_t n = out.shape[last], step = x.strides[dim];
+  // The longest dimension, of equal ones the last.
+  int line = out.shape.rank() - 1;
+  for (int d = line; d >= 0; --d)
+    if (out.shape[d] > out.shape[line]) line = d;
+  const std::int64_t n = out.shape[line], step = x.strides[dim];
   dispatch_size(x.dtype, [&](auto tag) {
     using U = typename decltype(tag)::type;
     parallel_lines(
-        out.shape, last, cheap_grain,
+        out.shape, line, cheap_grain,
         [&](std::int64_t i, std::int64_t j, std::int64_t l) {
           U* const o = out.as<U>() + i;
           const U* const a = x.as<const U>() + j;
           const std::int64_t* const at = index.as<const std::int64_t>() + l;
-          const std::int64_t so = out.strides[last], sa = held[last], si = index.strides[last];
+          const std::int64_t so = out.strides[line], sa = held[line], si = index.strides[line];
           for (std::int64_t q = 0; q < n; ++q) o[q * so] = a[q * sa + at[q * si] * step];
         },
         out.strides, held, index.strides);
@@ -99,12 +102,16 @@ void Cpu::index_select(const Array& out, const Array& x, const Array& index, int
     using U = typename decltype(tag)::type;
     const std::int64_t grain = std::max<std::int64_t>(1, cheap_grain / s.after);
     parallel_for(s.outside * count, grain, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t row = begin; row < end; ++row) {
-        const std::int64_t p = row / count, i = row % count;
-        const std::int64_t from = index.as<const std::int64_t>()[i * index.strides[0]];
-        const U* a = x.as<const U>() + offset_of(s.before, x.strides, p) + from * x.strides[dim];
-        U* o = out.as<U>() + offset_of(s.before, out.strides, p) + i * out.strides[dim];
-        copy_run(o, a, s.after);
+      while (begin < end) {
+        const std::int64_t p = begin / count, first = begin % count;
+        const std::int64_t last = std::min(count, first + end - begin);
+        const U* const a = x.as<const U>() + offset_of(s.before, x.strides, p);
+        U* const o = out.as<U>() + offset_of(s.before, out.strides, p);
+        for (std::int64_t i = first; i < last; ++i) {
+          const std::int64_t from = index.as<const std::int64_t>()[i * index.strides[0]];
+          copy_run(o + i * out.strides[dim], a + from * x.strides[dim], s.after);
+        }
+        begin += last - first;
       }
     });
   });

@@ -25,7 +25,7 @@ void short_softmax(T* y, const T* x, std::int64_t n, bool log) {
     const auto row = Row<T, L, K>::load(x, n, none<T>);
     const T s = row.largest();
     const auto shifted = row.map([s](V v) { return v - s; });
-    const auto e = shifted.map([](V v) { return exp(v); });
+    const auto e = shifted.map([](V v) { return exp_to_one(v); });
     if (log) {
       const T log_z = std::log(e.total());
       shifted.map([log_z](V v) { return v - log_z; }).store_to(y, n);
@@ -44,10 +44,10 @@ void long_softmax(T* y, const T* x, std::int64_t n, bool log) {
   const V end = load_end(x, n, none<T>);
   const T s = max_lanes(fold_vectors(
       count, end, [](V a, V b) { return max(a, b); }, [&](auto k) { return load(x + k * w); }));
-  const V e_end = exp(end - s);
+  const V e_end = exp_to_one(end - s);
   if (log) {
-    const T z =
-        sum_lanes(sum_vectors<T>(count, [&](auto k) { return exp(load(x + k * w) - s); }) + e_end);
+    const T z = sum_lanes(
+        sum_vectors<T>(count, [&](auto k) { return exp_to_one(load(x + k * w) - s); }) + e_end);
     const T log_z = std::log(z);
     for (std::int64_t k = 0; k < count; ++k) store(y + k * w, (load(x + k * w) - s) - log_z);
     store_end(y, n, (end - s) - log_z);
@@ -55,7 +55,7 @@ void long_softmax(T* y, const T* x, std::int64_t n, bool log) {
   }
   const T z = sum_lanes(sum_vectors<T>(count,
                                        [&](auto k) {
-                                         const V e = exp(load(x + k * w) - s);
+                                         const V e = exp_to_one(load(x + k * w) - s);
                                          store(y + k * w, e);
                                          return e;
                                        }) +
@@ -73,7 +73,7 @@ void short_softmax_backward(T* dx, const T* y, const T* dy, std::int64_t n, bool
     const R a = R::load(y, n, T(0)), g = R::load(dy, n, T(0));
     if (log) {
       const T total = g.total();
-      g.zip(a, [total](V gk, V yk) { return gk - exp(yk) * total; }).store_to(dx, n);
+      g.zip(a, [total](V gk, V yk) { return gk - exp_to_one(yk) * total; }).store_to(dx, n);
     } else {
       const T total = g.zip(a, [](V gk, V yk) { return gk * yk; }).total();
       g.zip(a, [total](V gk, V yk) { return yk * (gk - total); }).store_to(dx, n);
@@ -92,7 +92,7 @@ void long_softmax_backward(T* dx, const T* y, const T* dy, std::int64_t n, bool 
                          return load(dy + k * w) * load(y + k * w);
                        }) + dy_end * y_end;
   const T total = sum_lanes(sums);
-  auto result = [&](V g, V a) { return log ? g - exp(a) * total : a * (g - total); };
+  auto result = [&](V g, V a) { return log ? g - exp_to_one(a) * total : a * (g - total); };
   for (std::int64_t k = 0; k < count; ++k)
     store(dx + k * w, result(load(dy + k * w), load(y + k * w)));
   store_end(dx, n, result(dy_end, y_end));

@@ -140,7 +140,8 @@ inline V sqrt(V x) {
   return r;
 }
 
-// The sign bit alone; |x|; |x| with the sign of y.
+// The sign bit alone; |x|; |x| with the sign of y; the same for x that has no sign, or y's
+// negative.
 template <class V>
 inline Mask<V> sign_bit(V x) {
   return std::bit_cast<Mask<V>>(x) & std::bit_cast<Mask<V>>(splat<V>(Lane<V>(-0.0)));
@@ -152,6 +153,10 @@ inline V abs(V x) {
 template <class V>
 inline V copysign(V x, V y) {
   return std::bit_cast<V>(std::bit_cast<Mask<V>>(abs(x)) | sign_bit(y));
+}
+template <class V>
+inline V with_sign(V x, V y) {
+  return std::bit_cast<V>(std::bit_cast<Mask<V>>(x) | sign_bit(y));
 }
 
 // The sum of the lanes, in pairs: always in the same order.

@@ -69,6 +69,23 @@ TEST_CASE("gather, scatter_add, index_select, index_add: any layout, exact") {
     }
 }
 
+TEST_CASE("[threads] index_select: chunks that begin inside a stretch of the index") {
+  const int before = num_threads();
+  Generator random(3);
+  Buffer x(f32, {4, 30, 300}), list(i64, {50});  // 109 rows of 300 make a chunk
+  fill_normal(random, x.array);
+  fill_whole(random, list.array, 0, 29);
+  Buffer expected(f32, {4, 50, 300});
+  specified().index_select(expected.array, x.array, list.array, 1);
+  for (int threads : {1, 2, 3}) {
+    set_num_threads(threads);
+    Buffer out(f32, {4, 50, 300});
+    fast().index_select(out.array, x.array, list.array, 1);
+    CHECK(difference(out.array, expected.array) == "");
+  }
+  set_num_threads(before);
+}
+
 TEST_CASE("[threads] index_add: additions to one row keep their order") {
   const int before = num_threads();
   Generator random(2);
