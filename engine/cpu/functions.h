@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "engine/cpu/vec_math.h"
+#include "engine/cpu/vec_trigonometry.h"
 #include "engine/naive/formulas.h"
 
 namespace labgrad::cpu::functions {
@@ -114,12 +115,8 @@ inline constexpr auto rsqrt = []<class V>(V x) -> V { return 1 / cpu::sqrt(x); }
 inline constexpr auto exp = []<class V>(V x) { return cpu::exp(x); };
 inline constexpr auto log = []<class V>(V x) { return cpu::log(x); };
 inline constexpr auto log1p = []<class V>(V x) { return cpu::log1p(x); };
-inline constexpr auto sin = []<class V>(V x) {
-  return lanewise([](auto a) { return std::sin(a); }, x);
-};
-inline constexpr auto cos = []<class V>(V x) {
-  return lanewise([](auto a) { return std::cos(a); }, x);
-};
+inline constexpr auto sin = []<class V>(V x) { return cpu::sin(x); };
+inline constexpr auto cos = []<class V>(V x) { return cpu::cos(x); };
 inline constexpr auto tanh = []<class V>(V x) { return cpu::tanh(x); };
 inline constexpr auto sigmoid = []<class V>(V x) { return cpu::sigmoid(x); };
 inline constexpr auto erf = []<class V>(V x) { return cpu::erf(x); };

@@ -90,6 +90,29 @@ void check_all() {
     return (x > 0 || x != x ? x : 0) + std::log1p(std::exp(-std::abs(x)));
   });
   check_error<T>(Unary::erf, "erf", 4, [](auto x) { return std::erf(x); });
+  check_error<T>(Unary::sin, "sin", 3, [](auto x) { return std::sin(x); });
+  check_error<T>(Unary::cos, "cos", 3, [](auto x) { return std::cos(x); });
+}
+
+// sin and cos where the reduction of the argument loses most: around multiples of π/2, and on both
+// sides of the largest argument that is reduced by vectors.
+template <class T>
+void check_turns(double largest) {
+  using W = Wider<T>;
+  const auto near = [largest](std::int64_t i) {
+    const std::int64_t turns = i / 7 * static_cast<std::int64_t>(largest * 1.3) / 70'000;
+    T x = static_cast<T>(static_cast<W>(turns) * std::acos(W(-1)) / 2);
+    for (std::int64_t step = i % 7; step > 3; --step) x = std::nextafter(x, T(2 * largest));
+    for (std::int64_t step = i % 7; step < 3; ++step) x = std::nextafter(x, T(0));
+    return turns % 2 == 0 ? x : -x;
+  };
+  Worst worst;
+  measure<T>(
+      worst, Unary::sin, [](W x) { return std::sin(x); }, 490'000, near);
+  measure<T>(
+      worst, Unary::cos, [](W x) { return std::cos(x); }, 490'000, near);
+  INFO(std::string(name_of(dtype_of<T>)) << ", worst at " << worst.at);
+  CHECK(worst.ulps <= 3);
 }
 
 }  // namespace
@@ -108,3 +131,22 @@ TEST_CASE("vec_math: errors in units in the last place, f32") {
 }
 
 TEST_CASE("vec_math: errors in units in the last place, f64") { check_all<double>(); }
+
+TEST_CASE("vec_math: sin and cos around multiples of a quarter turn") {
+  check_turns<float>(3200);
+  check_turns<double>(1.6e6);
+}
+
+TEST_CASE("vec_math: sin keeps the sign of zero, and a large lane leaves its neighbours alone") {
+  float x[] = {-0.0f, 0.0f, 1e30f, 1, -1e10f, 2, 3199, 3201}, y[8], alone[8];
+  const auto array = [](float* p, std::int64_t n) {
+    return Array{reinterpret_cast<std::byte*>(p), f32, {n}, {1}};
+  };
+  kernels(Device::cpu).map(Unary::sin, array(y, 8), array(x, 8));
+  for (int i = 0; i < 8; ++i) {
+    kernels(Device::cpu).map(Unary::sin, array(alone + i, 1), array(x + i, 1));
+    CHECK(std::bit_cast<std::uint32_t>(y[i]) == std::bit_cast<std::uint32_t>(alone[i]));
+  }
+  CHECK(std::signbit(y[0]));
+  CHECK(!std::signbit(y[1]));
+}
