@@ -14,10 +14,12 @@
 // plain product (conv_pointwise.h), depthwise ones none (conv_depthwise.h).
 
 #include <cstdint>
+#include <type_traits>
 
 #include "engine/cpu/conv_depthwise.h"
 #include "engine/cpu/conv_plane.h"
 #include "engine/cpu/conv_pointwise.h"
+#include "engine/cpu/conv_winograd.h"
 #include "engine/cpu/cpu.h"
 #include "engine/cpu/gemm_blocked.h"
 #include "engine/cpu/scratch.h"
@@ -32,17 +34,6 @@ namespace {
 // How many numbers of a patch are summed before C is written: a panel of filters is then 40 KiB
 // where registers have 64 bytes. Deeper panels leave the first cache, and cost what C saves.
 constexpr std::int64_t deepest = 320;
-
-// Filters of one group: element (a, b) of filter o for channel c.
-template <class T>
-struct Filters {
-  const T* data;
-  std::int64_t filter, channel, row, column;
-
-  T at(std::int64_t o, std::int64_t c, std::int64_t a, std::int64_t b) const {
-    return data[o * filter + c * channel + a * row + b * column];
-  }
-};
 
 // One group's filters in panels: panel p begins at first(p) * depth, its line k holds number k of
 // the patch for each of its filters, and zeros beyond them.
@@ -95,6 +86,8 @@ void strip_product(T* y, const Images<T>& to, const T* plane, const T* filters, 
 template <class T>
 void slide(const Array& y, const Array& x, const Filters<T>& filters, const Slide& s,
            std::int64_t groups) {
+  if constexpr (std::is_same_v<T, float>)
+    if (suits_winograd(y, x, s, groups)) return winograd_slide(y, x, filters, s);
   const Images<T> to(y);
   const Images<const T> from(x);
   const std::int64_t count = y.shape[1] / groups;  // filters in a group

@@ -29,6 +29,17 @@ struct Images {
   }
 };
 
+// Filters of one group: element (a, b) of filter o for channel c.
+template <class T>
+struct Filters {
+  const T* data;
+  std::int64_t filter, channel, row, column;
+
+  T at(std::int64_t o, std::int64_t c, std::int64_t a, std::int64_t b) const {
+    return data[o * filter + c * channel + a * row + b * column];
+  }
+};
+
 // Along one axis: result i meets position i stride - before + a dilation, a < kernel, of an input
 // of n, whose elements lie `spread` apart with zeros between them (1 but for input gradients of
 // strided convolutions).

@@ -11,10 +11,12 @@
 // Where patches are short (few channels) the roles change: dwᵀ = patchesᵀ · dy.
 
 #include <cstdint>
+#include <type_traits>
 
 #include "engine/cpu/conv_chunks.h"
 #include "engine/cpu/conv_depthwise.h"
 #include "engine/cpu/conv_plane.h"
+#include "engine/cpu/conv_winograd.h"
 #include "engine/cpu/cpu.h"
 #include "engine/cpu/gemm_blocked.h"
 #include "engine/cpu/scratch.h"
@@ -159,6 +161,8 @@ void weight_gradient(const Array& dw, const Array& x, const Array& dy, const Con
   const Slide s{{dy.shape[2], dw.shape[2], v.stride.h, v.top, v.dilation.h, x.shape[2], 1},
                 {dy.shape[3], dw.shape[3], v.stride.w, v.left, v.dilation.w, x.shape[3], 1},
                 dw.shape[1]};
+  if constexpr (std::is_same_v<T, float>)
+    if (suits_winograd(dy, x, s, v.groups)) return winograd_weight_gradient(dw, x, dy, s);
   if (dw.shape[1] == 1 && dw.shape[0] == v.groups)
     depthwise_weight_gradient<T>(dw, x, dy, s);
   else

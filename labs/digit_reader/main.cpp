@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "engine/cpu/winograd.h"
 #include "labs/digit_reader/sections.h"
 #include "labs/digit_reader/task.h"
 
@@ -14,6 +15,7 @@ void add_options(Options& o) {
   o.group("Training");
   o.add_int("strips", "N", "fresh training strips in each epoch", {}, {.min = 1, .max = 1000000});
   o.add_choice("reader", {"fixed", "attention", "both"}, "which reader to train", "both");
+  o.add_flag("winograd", "convolve by Winograd's transform: quicker, and rounded otherwise");
   o.group("Writing strips for NumPy");
   o.add_string("dump-strips", "DIR", "write --strips strips to DIR as .npy files, and do no more");
   o.add_choice("split", {"train", "test"}, "whose digits they are made of", "test");
@@ -21,7 +23,13 @@ void add_options(Options& o) {
   o.add_int("strips-seed", "N", "their seed", 1234, {.min = 0, .max = 4294967295});
 }
 
-void tell_data(Lab& lab) {
+void tell_settings(Lab& lab) {
+  labgrad::set_winograd(lab.options().flag("winograd"));
+  if (labgrad::winograd())
+    lab.say(
+        "Convolutions go by Winograd's transform: a quarter of the multiplications, and three "
+        "times the rounding error. What has to be exact (the window of a column, the section "
+        "`torch`) does without it.");
   const digit_reader::Task& task = digit_reader::task(lab);
   if (task.mnist) {
     lab.say("The digits are MNIST's: {} to train, {} to test.", task.train_images.size(),
@@ -45,7 +53,7 @@ int main(int argc, char** argv) {
                       "and taken beyond the lengths they were trained on.",
            .seed = 0});
   add_options(lab.options());
-  lab.start(tell_data);
+  lab.start(tell_settings);
   if (std::any_of(argv + 1, argv + argc,
                   [](std::string_view arg) { return arg.starts_with("--dump-strips"); })) {
     lab.section("dump", "Strips for NumPy", digit_reader::dump_strips);

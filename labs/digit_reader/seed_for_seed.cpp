@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/cpu/winograd.h"
 #include "engine/engine.h"
 #include "labs/digit_reader/sections.h"
 #include "labs/digit_reader/torch_losses.h"
@@ -118,6 +119,7 @@ void seed_for_seed(Lab& lab) {
       "have the size of the learning rate whatever the size of the gradient, so a gradient that "
       "is 0 but for rounding moves a weight as far as any other. PyTorch's own kernels for "
       "different processors part in the same way.");
+  const UseWinograd never(false);
   const std::vector<data::StripBatch> ritual{ritual_batch(data)};
   constexpr std::int64_t epochs = 12, steps_per_epoch = 60000 / 128;
   const std::vector<data::StripBatch> training = training_batches(data, lab.by_budget(2, 20, 20));

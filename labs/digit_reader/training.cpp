@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "engine/cpu/winograd.h"
 #include "engine/io/safetensors.h"
 #include "engine/memory.h"
 #include "engine/process_memory.h"
@@ -30,6 +31,7 @@ Json describe(Reader& reader, Kind kind, std::int64_t seed) {
     config.set("d_k", 64);
     config.set("d_v", 128);
   }
+  if (winograd()) config.set("winograd", true);
   return config;
 }
 

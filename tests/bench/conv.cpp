@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 
+#include "engine/cpu/winograd.h"
 #include "engine/engine.h"
 #include "nn/batch_norm.h"
 #include "nn/conv.h"
@@ -30,7 +31,8 @@ Tensor images(const Shape& shape) {
 }
 
 void convolutions(Bench& bench, const Layer& l, int number) {
-  const std::string name = fmt::format("conv3x3.{} {}x{}x{}->{}", number, l.h, l.w, l.in, l.out);
+  const std::string name = fmt::format("conv3x3.{} {}x{}x{}->{}{}", number, l.h, l.w, l.in, l.out,
+                                       winograd() ? " winograd" : "");
   if (!bench.wants(name + " forward") && !bench.wants(name + " input gradient") &&
       !bench.wants(name + " weight gradient"))
     return;
@@ -109,6 +111,12 @@ void norm_relu_pool(Bench& bench, const Layer& l, int number) {
 void bench_conv(Bench& bench) {
   int number = 0;
   for (const Layer& l : reader) convolutions(bench, l, ++number);
+  {
+    // Flops are counted as without: those of the sums as they are written.
+    const UseWinograd guard;
+    number = 1;
+    for (const Layer& l : {reader[1], reader[2], reader[3]}) convolutions(bench, l, ++number);
+  }
   number = 0;
   for (const Layer& l : reader) norm_relu_pool(bench, l, ++number);
   number = 0;

@@ -10,6 +10,7 @@
 #include "data/mnist.h"
 #include "data/strips.h"
 #include "engine/cpu/threads.h"
+#include "engine/cpu/winograd.h"
 #include "engine/engine.h"
 #include "engine/memory.h"
 #include "engine/process_memory.h"
@@ -37,10 +38,13 @@ const data::StripDataset& strips() {
   return set;
 }
 
+const char* suffix(bool winograd) { return winograd ? " winograd" : ""; }
+
 template <class Kind>
-void training_step(Bench& bench, const char* kind) {
-  const std::string name = fmt::format("step.{}_reader.b128", kind);
+void training_step(Bench& bench, const char* kind, bool winograd) {
+  const std::string name = fmt::format("step.{}_reader.b128{}", kind, suffix(winograd));
   if (!bench.wants(name)) return;
+  const UseWinograd guard(winograd);
   manual_seed(0);
   Kind reader;
   optim::Adam adam(reader.parameters(), {.lr = 1e-3});
@@ -61,9 +65,10 @@ void training_step(Bench& bench, const char* kind) {
              mib(peak_resident_bytes().value_or(0)), mib(memory_stats().peak));
 }
 
-void reading(Bench& bench) {
-  const std::string name = "generate.attention_reader.500";
+void reading(Bench& bench, bool winograd) {
+  const std::string name = fmt::format("generate.attention_reader.500{}", suffix(winograd));
   if (!bench.wants(name)) return;
+  const UseWinograd guard(winograd);
   manual_seed(0);
   AttentionReader reader;
   std::vector<Tensor> images;
@@ -100,9 +105,11 @@ void convolutions(Bench& bench) {
 }  // namespace
 
 void bench_readers(Bench& bench) {
-  training_step<AttentionReader>(bench, "attention");
-  training_step<FixedReader>(bench, "fixed");
-  reading(bench);
+  for (const bool winograd : {false, true}) {
+    training_step<AttentionReader>(bench, "attention", winograd);
+    training_step<FixedReader>(bench, "fixed", winograd);
+    reading(bench, winograd);
+  }
   convolutions(bench);
 }
 
