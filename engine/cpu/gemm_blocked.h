@@ -111,16 +111,16 @@ struct EvenParts {
 template <class T>
 void tile_times(Panel<T> a, bool row_major, Panel<T> b, const Runs& depth, std::int64_t rows,
                 std::int64_t width, std::int64_t columns, T* c, std::int64_t row_step,
-                std::int64_t column_step, bool accumulate, const T* row) {
+                std::int64_t column_step, bool accumulate, const T* row, const Fetch<T>& next) {
   const TileFunction<T> f = tile_function<T>(rows, width, row_major);
   if (column_step == 1 && columns == width) {
     const Start<T> start = accumulate ? Start<T>{c, row_step} : Start<T>{row, 0};
-    f(depth, a.data, a.stride, b.data, b.stride, c, row_step, start);
+    f(depth, a.data, a.stride, b.data, b.stride, c, row_step, start, next);
     return;
   }
   alignas(64) T part[tile_rows * 2 * lanes<T>], padded[8 * lanes<T>];
   if (row) std::fill(std::copy_n(row, columns, padded), padded + width, T(0));
-  f(depth, a.data, a.stride, b.data, b.stride, part, width, {row ? padded : nullptr, 0});
+  f(depth, a.data, a.stride, b.data, b.stride, part, width, {row ? padded : nullptr, 0}, next);
   place(c, row_step, column_step, part, width, rows, columns, accumulate);
 }
 
@@ -134,7 +134,7 @@ void panel_times(Panel<T> a, bool row_major, Panel<T> b, const Runs& depth, std:
     const std::int64_t i = tiles.first(t);
     tile_times<T>({a.data + i * (row_major ? a.stride : 1), a.stride}, row_major, b, depth,
                   tiles.size(t), width, columns, c + i * row_step, row_step, column_step,
-                  accumulate, nullptr);
+                  accumulate, nullptr, {});
   }
 }
 
@@ -144,6 +144,7 @@ void panel_times(Panel<T> a, bool row_major, Panel<T> b, const Runs& depth, std:
 // Left:  space(count, depth): how many elements rows() wants for a copy, 0 if it needs none;
 //        rows(i, count, k, depth, space): a Panel of rows i .. i+count and columns k .. k+depth,
 //          read at data[r * stride + q] if row_major(), else at data[q * stride + r];
+//        in_place(): are they read where they are?
 // Right: in_place(): can panels be read where they are? Then
 //        columns(j, k): the Panel whose element (q, r) is B's (k + q, j + r);
 //        pack(to, stride, k, depth, j, count): copies it, to[q * stride + r], zeros from count on.
@@ -173,9 +174,12 @@ void blocked_product(std::int64_t m, std::int64_t n, std::int64_t depth, const L
                                   panels.columns(p));
                    });
 
-      // Even row groups; where they are few, the columns are divided as well (each such task copies
-      // its rows again).
-      const std::int64_t groups = divide_up(m, row_group), group = divide_up(m, groups);
+      // Even row groups of whole tiles, shorter ones where there would be few tasks; if they still
+      // are few, the columns are divided as well (each such task copies its rows again).
+      const std::int64_t most =
+          parallel ? tile_rows * std::clamp<std::int64_t>(divide_up(m, 8 * tile_rows), 2, 8)
+                   : row_group;
+      const std::int64_t groups = divide_up(m, most), group = divide_up(m, groups);
       const std::int64_t column_groups =
           parallel && groups < 8 ? std::min(last + 1, divide_up(16, groups)) : 1;
       const std::int64_t panel_group = divide_up(last + 1, column_groups);
@@ -189,18 +193,30 @@ void blocked_product(std::int64_t m, std::int64_t n, std::int64_t depth, const L
           const std::int64_t beyond = std::min(last + 1, p0 + panel_group);
           const std::int64_t near = near_panels<T>(panels.width(p0) * deep);
           const EvenParts tiles(rows, tile_rows);
-          auto tile = [&](std::int64_t t, std::int64_t p) {
+          // Dense columns of A that are read in place lie in lines far apart, which nobody would
+          // fetch ahead: the tiles of some panels fetch the lines of the next rows, each its share.
+          auto next_rows = [&](std::int64_t t, std::int64_t part, std::int64_t parts) {
+            const std::int64_t i = tiles.first(t + 1), share = divide_up(deep, parts);
+            if (left.row_major() || !left.in_place() || i0 + i >= m) return Fetch<T>{};
+            const std::int64_t q = part * share, last_row = std::min(i + tile_rows, m - i0) - 1;
+            return Fetch<T>{a.data + q * a.stride + last_row, a.stride, std::min(share, deep - q)};
+          };
+          auto tile = [&](std::int64_t t, std::int64_t p, const Fetch<T>& next) {
             const std::int64_t i = tiles.first(t), j = j0 + panels.first(p);
             const Panel<T> b =
                 p < in_place ? right.columns(j, k) : Panel<T>{space_of(p), panels.width(p)};
             tile_times<T>({a.data + i * (left.row_major() ? a.stride : 1), a.stride},
                           left.row_major(), b, {deep}, tiles.size(t), panels.width(p),
                           panels.columns(p), c + (i0 + i) * row_step + j * column_step, row_step,
-                          column_step, accumulate || k > 0, row && k == 0 ? row + j : nullptr);
+                          column_step, accumulate || k > 0, row && k == 0 ? row + j : nullptr,
+                          next);
           };
-          for (std::int64_t p = p0; p < beyond; p += near)
+          for (std::int64_t p = p0; p < beyond; p += near) {
+            const std::int64_t until = std::min(beyond, p + near);
             for (std::int64_t t = 0; t < tiles.count; ++t)
-              for (std::int64_t q = p; q < std::min(beyond, p + near); ++q) tile(t, q);
+              for (std::int64_t q = p; q < until; ++q)
+                tile(t, q, p == p0 ? next_rows(t, q - p, until - p) : Fetch<T>{});
+          }
         }
       });
     }

@@ -48,15 +48,26 @@ struct Start {
   std::int64_t stride = 0;
 };
 
+// Lines of 64 bytes that a later tile reads, `step` elements apart: they come into the second cache
+// while a tile of dense columns is busy, one in every two steps of k, as far as these go.
+template <class T>
+struct Fetch {
+  const T* from = nullptr;
+  std::int64_t step = 0, count = 0;
+};
+
 // C (M rows x V vectors of L lanes, row stride c_stride) = A B + start.
 // A is read at a[i * a_stride + k] if the rows are dense (RowMajor), else at a[k * a_stride + i].
+// `next` is no copy, for that would be a load of what was just stored in parts: it would wait until
+// all stores before it are done, those to lines of C far away as well.
 template <class T>
 using TileFunction = void (*)(const Runs& depth, const T* a, std::int64_t a_stride, const T* b,
-                              std::int64_t b_stride, T* c, std::int64_t c_stride, Start<T> start);
+                              std::int64_t b_stride, T* c, std::int64_t c_stride, Start<T> start,
+                              const Fetch<T>& next);
 
 template <class T, int L, int M, int V, bool RowMajor>
 void tile(const Runs& depth, const T* a, std::int64_t a_stride, const T* b, std::int64_t b_stride,
-          T* c, std::int64_t c_stride, Start<T> start) {
+          T* c, std::int64_t c_stride, Start<T> start, const Fetch<T>& next) {
   using Vector = Vec<T, L>;
   Vector acc[M][V];
   // The pragmas keep acc in registers: a loop over it that is not unrolled puts it in memory.
@@ -84,6 +95,14 @@ void tile(const Runs& depth, const T* a, std::int64_t a_stride, const T* b, std:
 #pragma GCC unroll 16
       for (int j = 0; j < V; ++j) __builtin_prefetch(c + k * c_stride + j * L, 1);
       step(k);
+    }
+    if constexpr (!RowMajor) {
+      const T* line = next.from;
+      for (std::int64_t n = next.count; n > 0 && k + 2 <= depth.length; --n, line += next.step) {
+        __builtin_prefetch(line, 0, 2);
+        step(k++);
+        step(k++);
+      }
     }
     for (; k < depth.length; ++k) step(k);
   }
