@@ -8,7 +8,7 @@ namespace labgrad {
 
 void Kernels::linear(const Array& y, const Array& x, const Array& w, const Array& b) const {
   copy(y, b.expanded(y.shape));
-  gemm(y, x, {w.data, w.dtype, {w.shape[1], w.shape[0]}, {w.strides[1], w.strides[0]}}, true);
+  gemm(y, x, w.transposed(), true);
 }
 
 const Kernels& kernels(Device device) {

@@ -37,6 +37,8 @@ struct Array {
   T* as() const {
     return reinterpret_cast<T*>(data);
   }
+  // A matrix (rank 2) read with its rows as columns.
+  Array transposed() const { return {data, dtype, {shape[1], shape[0]}, {strides[1], strides[0]}}; }
   // The same memory read as if it had the shape `to` (stride 0 where it is repeated).
   Array expanded(const Shape& to) const {
     return {data, dtype, to, broadcast_strides(shape, strides, to)};
@@ -185,9 +187,12 @@ class Kernels {
   // (width), or data == nullptr for 1 and 0.
   virtual void layer_norm(const Array& y, const Array& mean, const Array& rstd, const Array& x,
                           const Array& w, const Array& b, double eps) const = 0;
-  // With g = dy ⊙ w and h = (x - μ) r: dx = r (g - mean(g) - h mean(g ⊙ h)) over each row.
-  virtual void layer_norm_backward(const Array& dx, const Array& dy, const Array& x,
-                                   const Array& mean, const Array& rstd, const Array& w) const = 0;
+  // With g = dy ⊙ w and h = (x - μ) r: dx = r (g - mean(g) - h mean(g ⊙ h)) over each row, and over
+  // all rows dw = Σ dy ⊙ h, db = Σ dy, both dense of shape (width). dx, or dw and db together, may
+  // have data == nullptr: not wanted.
+  virtual void layer_norm_backward(const Array& dx, const Array& dw, const Array& db,
+                                   const Array& dy, const Array& x, const Array& mean,
+                                   const Array& rstd, const Array& w) const = 0;
 
   // ---- images: (N, C, H, W) with any strides; floating dtypes ----
   // With o in group g, and x = 0 beyond its edges:

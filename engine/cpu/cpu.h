@@ -45,8 +45,9 @@ class Cpu : public Naive {
                         bool log) const override;
   void layer_norm(const Array& y, const Array& mean, const Array& rstd, const Array& x,
                   const Array& w, const Array& b, double eps) const override;
-  void layer_norm_backward(const Array& dx, const Array& dy, const Array& x, const Array& mean,
-                           const Array& rstd, const Array& w) const override;
+  void layer_norm_backward(const Array& dx, const Array& dw, const Array& db, const Array& dy,
+                           const Array& x, const Array& mean, const Array& rstd,
+                           const Array& w) const override;
 
   // cross_entropy.cpp
   void log_sum_exp(const Array& z, const Array& x, int dim) const override;

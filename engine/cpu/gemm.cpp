@@ -316,9 +316,8 @@ bool product_plus_row(const Array& out, const Array& left, const Array& right, c
 }  // namespace
 
 void Cpu::linear(const Array& y, const Array& x, const Array& w, const Array& b) const {
-  const Array turned{w.data, w.dtype, {w.shape[1], w.shape[0]}, {w.strides[1], w.strides[0]}};
-  const bool done = y.dtype == f32   ? product_plus_row<float>(y, x, turned, b)
-                    : y.dtype == f64 ? product_plus_row<double>(y, x, turned, b)
+  const bool done = y.dtype == f32   ? product_plus_row<float>(y, x, w.transposed(), b)
+                    : y.dtype == f64 ? product_plus_row<double>(y, x, w.transposed(), b)
                                      : false;
   if (!done) Kernels::linear(y, x, w, b);
 }

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <limits>
 #include <type_traits>
+#include <utility>
 
 #include "engine/cpu/vec.h"
 
@@ -43,6 +44,40 @@ Lane<V> max_lanes(V v) {
     else
       return max(a, b);
   });
+}
+
+// v with lanes i and i ^ distance exchanged.
+template <int distance, class V>
+V exchanged(V v) {
+  return [v]<int... i>(std::integer_sequence<int, i...>)->V {
+    return __builtin_shufflevector(v, v, (i ^ distance)...);
+  }
+  (std::make_integer_sequence<int, lanes_of<V>>{});
+}
+// In each group of 2 distance lanes all get the group's sum.
+template <int distance, class V>
+V sum_groups(V v) {
+  if constexpr (distance == 0)
+    return v;
+  else
+    return sum_groups<distance / 2>(v + exchanged<distance>(v));
+}
+// The sum of all lanes in each of them.
+template <class V>
+V sum_everywhere(V v) {
+  return sum_groups<lanes_of<V> / 2>(v);
+}
+// The sum of a's lanes in each of the lower half, that of b's in the upper: hardly more work than
+// one of the sums.
+template <class V>
+V sum_both(V a, V b) {
+  constexpr int half = lanes_of<V> / 2;
+  return [ a, b ]<int... i>(std::integer_sequence<int, i...>)->V {
+    const V low = __builtin_shufflevector(a, b, (i < half ? i : i + half)...);
+    const V high = __builtin_shufflevector(a, b, (i < half ? i + half : i + 2 * half)...);
+    return sum_groups<half / 2>(low + high);
+  }
+  (std::make_integer_sequence<int, lanes_of<V>>{});
 }
 
 // v with its first `hidden` lanes replaced by the pad.
@@ -100,11 +135,13 @@ struct Row {
     for (int k = 0; k < K; ++k) row.v[k] = f(v[k], other.v[k]);
     return row;
   }
-  T total() const {
+  // The sum of the vectors, and of all elements.
+  V sum() const {
     V s = v[0];
     for (int k = 1; k < K; ++k) s += v[k];
-    return sum_lanes(s);
+    return s;
   }
+  T total() const { return sum_lanes(sum()); }
   T largest() const {
     V m = v[0];
     for (int k = 1; k < K; ++k) m = max(m, v[k]);

@@ -1,6 +1,6 @@
 #pragma once
 // Elementary functions on vectors, f32 and f64, without branches and without tables: the error is
-// below 3 units in the last place for every argument, but 4 for tanh and 8 for gelu
+// below 3 units in the last place for every argument, but 8 for gelu
 // (tests/engine/cpu/test_vec_math.cpp measures it), with the limits that IEEE arithmetic gives at
 // 0, inf and NaN, and with subnormal results.
 //
@@ -142,21 +142,6 @@ inline V power_of_two(Mask<V> biased) {
   return std::bit_cast<V>(biased << Format<Lane<V>>::mantissa);
 }
 
-// 1/d for 1 <= d <= 2. In f32 a division keeps the divider busy for as long as some 30 additions
-// take. Instead Newton's r + r (1 - d r), which squares the relative error, twice follows the
-// parabola whose error is the smallest there, T_3(2d - 3)/99 with Chebyshev's T_3 = 4z³ - 3z.
-template <class V>
-inline V reciprocal(V d) {
-  if constexpr (sizeof(Lane<V>) > sizeof(float)) {
-    return 1 / d;
-  } else {
-    static constexpr float c[] = {210 / 99.0f, -144 / 99.0f, 32 / 99.0f};
-    const V one = splat<V>(1), first = polynomial(d, c);
-    const V second = fma(first, fma(-d, first, one), first);
-    return fma(second, fma(-d, second, one), second);
-  }
-}
-
 }  // namespace detail
 
 // e^x. The power of two is applied in two steps, so that subnormal results and the largest ones are
@@ -187,22 +172,23 @@ inline V exp_to_one(V x) {
   return select<V>(vanishes, V{}, y * lowered);
 }
 
-// tanh |x| = (1 - e^-2|x|) / (1 + e^-2|x|), by 1 - e^-2|x|, which has no cancellation near 0.
+// tanh |x| = (e^2|x| - 1) / (e^2|x| + 1), by e^2|x| - 1, which has no cancellation near 0. Divided
+// and not multiplied: near 1, where 1 - tanh² is to keep its digits, each rounding counts.
 template <class V>
 inline V tanh(V x) {
   const V most = splat<V>(22);  // tanh 22 rounds to 1 in f64, too
   const V size = select<V>(abs(x) > most, most, abs(x));
-  const auto [biased, minus_one] = detail::exponential<Format<Lane<V>>::bias>(-2 * size);
+  const auto [biased, minus_one] = detail::exponential<Format<Lane<V>>::bias>(2 * size);
   const V scale = detail::power_of_two<V>(biased);
-  const V lost = fma(-minus_one, scale, 1 - scale);  // 1 - e^-2|x|
-  return with_sign(lost * detail::reciprocal(2 - lost), x);
+  const V e = fma(minus_one, scale, scale - 1);  // e^2|x| - 1
+  return with_sign(e / (e + 2), x);
 }
 
 // 1/(1 + e^-x), by e^-|x|, which never overflows.
 template <class V>
 inline V sigmoid(V x) {
-  const V e = exp_to_one(with_sign(x, splat<V>(-1))), y = detail::reciprocal(e + 1);
-  return select<V>(x >= 0, y, e * y);
+  const V e = exp_to_one(with_sign(x, splat<V>(-1)));
+  return select<V>(x >= 0, splat<V>(1), e) / (e + 1);
 }
 
 // With x = 2^n m and m in [1/√2, √2), f = m - 1, s = f/(2 + f):

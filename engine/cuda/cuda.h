@@ -54,8 +54,9 @@ class Cuda final : public Kernels {
   // layer_norm.cu
   void layer_norm(const Array& y, const Array& mean, const Array& rstd, const Array& x,
                   const Array& w, const Array& b, double eps) const override;
-  void layer_norm_backward(const Array& dx, const Array& dy, const Array& x, const Array& mean,
-                           const Array& rstd, const Array& w) const override;
+  void layer_norm_backward(const Array& dx, const Array& dw, const Array& db, const Array& dy,
+                           const Array& x, const Array& mean, const Array& rstd,
+                           const Array& w) const override;
 
   // pool.cu
   void max_pool2d(const Array& y, const Array& indices, const Array& x,

@@ -1,6 +1,7 @@
 // Layer normalisation over the last dimension.
 
 #include "engine/cuda/centre.h"
+#include "engine/cuda/channels.h"
 #include "engine/cuda/cuda.h"
 #include "engine/cuda/rows.h"
 
@@ -69,6 +70,41 @@ __global__ void layer_norm_backward_kernel(Memory<T> dx, Memory<const T> dy, Mem
   }
 }
 
+// Σ dy and Σ dy h over chunks of the rows, for each column.
+template <class Share, class T>
+__global__ void weight_sums_kernel(Memory<double> partial, Memory<const T> dy, Memory<const T> x,
+                                   Memory<const T> mean, Memory<const T> rstd, Rows<4> rows,
+                                   Chunks chunks) {
+  const std::int64_t c = Share::channel();
+  Pair<double> sums{0, 0};
+  if (c < chunks.channels)
+    for (std::int64_t i = chunks.begin() + Share::first(); i < chunks.end(); i += Share::step()) {
+      const Offsets<4> start = rows.starts[i];
+      const double g = dy[start.at[0] + c * rows.step[0]];
+      const double h = (x[start.at[1] + c * rows.step[1]] - mean[start.at[2]]) * rstd[start.at[3]];
+      sums = sums + Pair<double>{g, g * h};
+    }
+  leave_sums<Share>(partial, sums, c, chunks);
+}
+
+// dw = Σ dy h,  db = Σ dy
+template <class T>
+void weight_gradients(const Array& dw, const Array& db, const Array& dy, const Array& x,
+                      const Array& mean, const Array& rstd) {
+  const Rows<4> rows = rows_along(x.shape.rank() - 1, x.shape, {&dy, &x, &mean, &rstd});
+  share_channels(rows.columns, rows.starts.numel, rows.step[1],
+                 rows.starts.stride[1][rows.starts.rank - 1],
+                 [&](auto type, const Chunks& chunks, dim3 grid, unsigned threads) {
+                   using Share = typename decltype(type)::type;
+                   const Workspace sums({chunks.count, 2 * chunks.channels}, f64);
+                   launch("weight_sums", weight_sums_kernel<Share, T>, grid, threads,
+                          Memory<double>(sums.array(), "partial"), Memory<const T>(dy, "dy"),
+                          Memory<const T>(x, "x"), Memory<const T>(mean, "mean"),
+                          Memory<const T>(rstd, "rstd"), rows, chunks);
+                   fold_gradients<T>(dw, db, sums, chunks);
+                 });
+}
+
 }  // namespace
 
 void Cuda::layer_norm(const Array& y, const Array& mean, const Array& rstd, const Array& x,
@@ -86,11 +122,14 @@ void Cuda::layer_norm(const Array& y, const Array& mean, const Array& rstd, cons
   });
 }
 
-void Cuda::layer_norm_backward(const Array& dx, const Array& dy, const Array& x, const Array& mean,
-                               const Array& rstd, const Array& w) const {
-  const Rows<5> rows = rows_along(x.shape.rank() - 1, x.shape, {&dx, &x, &dy, &mean, &rstd});
+void Cuda::layer_norm_backward(const Array& dx, const Array& dw, const Array& db, const Array& dy,
+                               const Array& x, const Array& mean, const Array& rstd,
+                               const Array& w) const {
   dispatch_floating(x.dtype, "layer_norm_backward", [&](auto tag) {
     using T = typename decltype(tag)::type;
+    if (dw.data) weight_gradients<T>(dw, db, dy, x, mean, rstd);
+    if (!dx.data) return;
+    const Rows<5> rows = rows_along(x.shape.rank() - 1, x.shape, {&dx, &x, &dy, &mean, &rstd});
     share_rows(rows, [&](auto team, dim3 grid, dim3 block) {
       using Team = typename decltype(team)::type;
       launch("layer_norm_backward", layer_norm_backward_kernel<Team, T>, grid, block,

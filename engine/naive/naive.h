@@ -37,8 +37,9 @@ class Naive : public Kernels {
                               const Array& s, int dim) const override;
   void layer_norm(const Array& y, const Array& mean, const Array& rstd, const Array& x,
                   const Array& w, const Array& b, double eps) const override;
-  void layer_norm_backward(const Array& dx, const Array& dy, const Array& x, const Array& mean,
-                           const Array& rstd, const Array& w) const override;
+  void layer_norm_backward(const Array& dx, const Array& dw, const Array& db, const Array& dy,
+                           const Array& x, const Array& mean, const Array& rstd,
+                           const Array& w) const override;
 
   // conv.cpp
   void conv2d(const Array& y, const Array& x, const Array& w, const Convolution& c) const override;

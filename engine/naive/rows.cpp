@@ -1,6 +1,7 @@
 // Softmax along a dimension and layer normalisation over the last one.
 
 #include <limits>
+#include <vector>
 
 #include "engine/naive/formulas.h"
 #include "engine/naive/naive.h"
@@ -131,13 +132,16 @@ void Naive::layer_norm(const Array& y, const Array& mean, const Array& rstd, con
   });
 }
 
-// g = dy w,  h = (x - μ) r:  dx = r (g - Σ g / n - h Σ g h / n)
-void Naive::layer_norm_backward(const Array& dx, const Array& dy, const Array& x, const Array& mean,
-                                const Array& rstd, const Array& w) const {
+// g = dy w,  h = (x - μ) r:  dx = r (g - Σ g / n - h Σ g h / n),  dw = Σ dy h,  db = Σ dy
+void Naive::layer_norm_backward(const Array& dx, const Array& dw, const Array& db, const Array& dy,
+                                const Array& x, const Array& mean, const Array& rstd,
+                                const Array& w) const {
   const int last = x.shape.rank() - 1;
   const std::int64_t n = x.shape[last];
   dispatch_floating(x.dtype, "layer_norm_backward", [&](auto tag) {
     using T = typename decltype(tag)::type;
+    const auto columns = static_cast<std::size_t>(n);
+    std::vector<double> sum(columns), product(columns);
     walk(
         without(x.shape, last),
         [&](auto i, auto d, auto j, auto l, auto m) {
@@ -147,6 +151,12 @@ void Naive::layer_norm_backward(const Array& dx, const Array& dy, const Array& x
                    double(w.data ? w.as<T>()[k * w.strides[0]] : T(1));
           };
           auto h = [&](std::int64_t k) { return (x.as<T>()[j + k * x.strides[last]] - mu) * r; };
+          for (std::int64_t k = 0; k < n; ++k) {
+            const double gradient = dy.as<T>()[d + k * dy.strides[last]];
+            sum[static_cast<std::size_t>(k)] += gradient;
+            product[static_cast<std::size_t>(k)] += gradient * h(k);
+          }
+          if (!dx.data) return;
           double mean_g = 0, mean_gh = 0;
           for (std::int64_t k = 0; k < n; ++k) mean_g += g(k) / double(n);
           for (std::int64_t k = 0; k < n; ++k) mean_gh += g(k) * h(k) / double(n);
@@ -154,7 +164,11 @@ void Naive::layer_norm_backward(const Array& dx, const Array& dy, const Array& x
             dx.as<T>()[i + k * dx.strides[last]] =
                 static_cast<T>(r * (g(k) - mean_g - h(k) * mean_gh));
         },
-        dx.strides, dy.strides, x.strides, mean.strides, rstd.strides);
+        dx.data ? dx.strides : x.strides, dy.strides, x.strides, mean.strides, rstd.strides);
+    for (std::size_t k = 0; dw.data && k < columns; ++k) {
+      db.as<T>()[k] = static_cast<T>(sum[k]);
+      dw.as<T>()[k] = static_cast<T>(product[k]);
+    }
   });
 }
 

@@ -145,12 +145,10 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, Caller 
   Tensor y = empty(with_last(x.shape(), out), x.dtype(), x.device());
   const Array rows = matrix(y, flat.shape()[0], out);
   const Kernels& k = kernels(x.device());
-  const Array w = weight.array();
-  const Array w_transposed{w.data, w.dtype, {w.shape[1], w.shape[0]}, {w.strides[1], w.strides[0]}};
   if (bias.defined())
-    k.linear(rows, flat.array(), w, bias.array());
+    k.linear(rows, flat.array(), weight.array(), bias.array());
   else
-    k.gemm(rows, flat.array(), w_transposed, false);
+    k.gemm(rows, flat.array(), weight.array().transposed(), false);
   return differentiable(
       "linear", y, wrt(x, [w = save(weight)](const Tensor& dy) { return matmul(dy, w); }),
       wrt(weight, [x = save(x)](const Tensor& dy) { return matmul(t(rows_of(dy)), rows_of(x)); }),

@@ -22,10 +22,6 @@ Shape rows_of(const Shape& x, int n) {
   return rows;
 }
 
-std::optional<Saved> save_if_defined(const Tensor& x) {
-  return x.defined() ? std::optional<Saved>(save(x)) : std::nullopt;
-}
-
 Array array_or_none(const Tensor& x) { return x.defined() ? x.array() : Array{}; }
 
 void check_parameter(const char* name, const Tensor& p, const Tensor& x, const Shape& shape,
@@ -65,33 +61,52 @@ Standard standardised(const Tensor& x, double eps) {
   return {r, deviation * r};
 }
 
+struct Inputs {
+  Saved x;
+  std::optional<Saved> w;
+  Tensor mu, r;
+  double eps;
+  bool x_needed, parameters_needed;
+};
+
+Tensors composed_gradients(const Inputs& in, const Tensor& dy) {
+  const Standard s = standardised(in.x, in.eps);
+  const Tensor g = in.w ? dy * in.w->get() : dy;
+  const Tensor dx = s.r * (g - mean(g, -1, true) - s.h * mean(g * s.h, -1, true));
+  return {dx, dy * s.h, dy};
+}
+
+Tensors fused_gradients(const Inputs& in, const Tensor& dy) {
+  const Tensor& x = in.x;
+  const Shape width{x.size(-1)};
+  Tensor dx, dw, db;
+  if (in.x_needed) dx = empty(x.shape(), x.dtype(), x.device());
+  if (in.parameters_needed) {
+    dw = empty(width, x.dtype(), x.device());
+    db = empty(width, x.dtype(), x.device());
+  }
+  kernels(x.device())
+      .layer_norm_backward(array_or_none(dx), array_or_none(dw), array_or_none(db), dy.array(),
+                           x.array(), in.mu.array(), in.r.array(),
+                           in.w ? in.w->get().array() : Array{});
+  return {dx, dw, db};
+}
+
 // y = h ⊙ w + b        h = (x - μ) r        r = 1/√(σ² + eps)
 // dx = r (g - mean g - h mean(g ⊙ h)) with g = dy ⊙ w        dw = Σ dy ⊙ h        db = Σ dy
 // [layer_norm.grad]
 Tensor over_last(const Tensor& x, const Tensor& w, const Tensor& b, double eps) {
   const Normalised n = raw_layer_norm(x, w, b, eps);
-  return differentiable(
-      "layer_norm", n.y,
-      wrt(x,
-          [x = save(x), w = save_if_defined(w), mu = n.mean, r = n.rstd, eps](const Tensor& dy) {
-            const Tensor weight = w ? w->get() : Tensor();
-            if (!grad_enabled()) {
-              Tensor dx = empty(x.get().shape(), dy.dtype(), dy.device());
-              kernels(dy.device())
-                  .layer_norm_backward(dx.array(), dy.array(), x.get().array(), mu.array(),
-                                       r.array(), array_or_none(weight));
-              return dx;
-            }
-            const Standard s = standardised(x, eps);
-            const Tensor g = weight.defined() ? dy * weight : dy;
-            return s.r * (g - mean(g, -1, true) - s.h * mean(g * s.h, -1, true));
-          }),
-      wrt(w,
-          [x = save(x), mu = n.mean, r = n.rstd, eps](const Tensor& dy) {
-            if (grad_enabled()) return dy * standardised(x, eps).h;
-            return dy * ((x.get() - mu) * r);
-          }),
-      wrt(b, [](const Tensor& dy) { return dy; }));
+  const Inputs in{save(x),
+                  w.defined() ? std::optional<Saved>(save(w)) : std::nullopt,
+                  n.mean,
+                  n.rstd,
+                  eps,
+                  x.requires_grad(),
+                  w.requires_grad() || b.requires_grad()};
+  return differentiable_joint("layer_norm", {n.y}, {x, w, b}, [in](const Tensors& dys) {
+    return grad_enabled() ? composed_gradients(in, dys[0]) : fused_gradients(in, dys[0]);
+  })[0];
 }
 
 }  // namespace

@@ -78,7 +78,7 @@ void rows(Bench& bench) {
   for (const Shape& shape : {Shape{128, 21}, Shape{5120, 20}, Shape{1280, 32}, Shape{1792, 5893}}) {
     const Tensor x = noise(shape), dy = noise(shape), w = noise({shape[1]}), b = noise({shape[1]});
     Tensor y = zeros(shape), dx = zeros(shape), mean = zeros({shape[0], 1}),
-           rstd = zeros({shape[0], 1});
+           rstd = zeros({shape[0], 1}), dw = zeros({shape[1]}), db = zeros({shape[1]});
     const double size = 4 * double(x.numel());
     const std::string at = " " + std::to_string(shape[0]) + "x" + std::to_string(shape[1]);
     bench.row("softmax" + at, {0, 2 * size},
@@ -92,8 +92,8 @@ void rows(Bench& bench) {
                        1e-5);
     });
     bench.row("layer_norm_backward" + at, {0, 3 * size}, [&] {
-      cpu().layer_norm_backward(dx.array(), dy.array(), x.array(), mean.array(), rstd.array(),
-                                w.array());
+      cpu().layer_norm_backward(dx.array(), dw.array(), db.array(), dy.array(), x.array(),
+                                mean.array(), rstd.array(), w.array());
     });
   }
 }

@@ -32,6 +32,7 @@ std::vector<Rows> examples() {
   rows.push_back({{17, 6}, 0});
   rows.push_back({{2, 5893}, 1});
   rows.push_back({{300, 128}, 1});
+  rows.push_back({{40, 1, 70, 17}, 3});  // 2,800 rows: runs of 70, and two blocks or chunks
   return rows;
 }
 
@@ -120,12 +121,31 @@ TEST_CASE("layer_norm and its backward: every tail, layout, with and without wei
         if (noise > 1) continue;
         Buffer dy(dtype, shape, any_layout(random, rank, true));
         fill_normal(random, dy.array);
-        Buffer dx(dtype, shape, any_layout(random, rank, false)), dx2(dtype, shape);
-        fast().layer_norm_backward(dx.array, dy.array, x.array, mean2.array, rstd2.array, wa);
-        specified().layer_norm_backward(dx2.array, dy.array, x.array, mean2.array, rstd2.array, wa);
-        // Two values always lie at μ ± σ: dx is what the terms leave when they cancel.
-        CHECK(difference(dx.array, dx2.array, close * (n == 2 ? 100 : 3), close) == "");
-        CHECK(dx.intact());
+        const Layout layout = any_layout(random, rank, false);
+        Buffer expected_dx(dtype, shape), expected_dw(dtype, {n}), expected_db(dtype, {n});
+        specified().layer_norm_backward(expected_dx.array, expected_dw.array, expected_db.array,
+                                        dy.array, x.array, mean2.array, rstd2.array, wa);
+        for (bool dx_wanted : {true, false})
+          for (bool sums_wanted : {true, false}) {
+            Buffer dx(dtype, shape, layout), dw(dtype, {n}), db(dtype, {n});
+            auto where = [](bool wanted, const Buffer& buffer) {
+              return wanted ? buffer.array : Array{};
+            };
+            fast().layer_norm_backward(where(dx_wanted, dx), where(sums_wanted, dw),
+                                       where(sums_wanted, db), dy.array, x.array, mean2.array,
+                                       rstd2.array, wa);
+            // Two values always lie at μ ± σ: dx is what the terms leave when they cancel.
+            if (dx_wanted)
+              CHECK(difference(dx.array, expected_dx.array, close * (n == 2 ? 100 : 3), close) ==
+                    "");
+            if (sums_wanted) {
+              CHECK(difference(dw.array, expected_dw.array, 3 * close, close) == "");
+              CHECK(difference(db.array, expected_db.array, 3 * close, close) == "");
+            }
+            CHECK(dx.intact());
+            CHECK(dw.intact());
+            CHECK(db.intact());
+          }
       }
     }
 }

@@ -187,14 +187,19 @@ TEST_CASE("cuda layer_norm and its backward: who shares a row, layouts, with and
 
         if (noise > 1) continue;
         const Input dy(*device, dtype, shape, any_layout(random, rank, true), normal(random));
-        Buffer dx(dtype, shape);
-        specified().layer_norm_backward(dx.array, dy.host(), x.host(), mean.array, rstd.array,
-                                        weights ? w.host() : none);
+        Buffer dx(dtype, shape), dw(dtype, {n}), db(dtype, {n});
+        specified().layer_norm_backward(dx.array, dw.array, db.array, dy.host(), x.host(),
+                                        mean.array, rstd.array, weights ? w.host() : none);
         const OnDevice mean_there(*device, mean), rstd_there(*device, rstd);
         Output back(*device, dtype, shape, any_layout(random, rank, false));
+        Output of_w(*device, dtype, {n}), of_b(*device, dtype, {n});
         each_schedule([&] {
-          fast.layer_norm_backward(back.device(), dy.device(), x.device(), mean_there.array,
-                                   rstd_there.array, weights ? w.device() : none);
+          fast.layer_norm_backward(weights ? back.device() : none, of_w.device(), of_b.device(),
+                                   dy.device(), x.device(), mean_there.array, rstd_there.array,
+                                   weights ? w.device() : none);
+          CHECK(of_w.difference(dw.array, 3 * close, close) == "");
+          CHECK(of_b.difference(db.array, 3 * close, close) == "");
+          if (!weights) return;
           // Two values always lie at μ ± σ: dx is what the terms leave when they cancel.
           CHECK(back.difference(dx.array, close * (n == 2 ? 100 : 3), close) == "");
         });

@@ -257,8 +257,11 @@ TEST_CASE("naive: softmax and layer norm") {
   CHECK(mean.get()[0] == 2);
   CHECK(rstd.get()[0] == 0.5);
   // dy w = (2, 4), h = (-1/2, 1/2), means 3 and 1/2: dx = (2 - 3 + 1/4, 4 - 3 - 1/4) / 2.
-  specified().layer_norm_backward(back, g, row, mean, rstd, w);
+  F64 dw({2}), db({2});
+  specified().layer_norm_backward(back, dw, db, g, row, mean, rstd, w);
   CHECK(back.get() == std::vector<double>{-0.375, 0.375});
+  CHECK(dw.get() == std::vector<double>{-0.5, 0.5});
+  CHECK(db.get() == std::vector<double>{1, 1});
 }
 
 TEST_CASE("naive: indices") {
