@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "engine/cpu/stream.h"
 #include "engine/cpu/vec.h"
 
 namespace labgrad::cpu {
@@ -35,6 +36,11 @@ struct Group {
       for (int i = 0; i < V; ++i) g.v[i] = load(p + i * lanes<T>);
     }
     return g;
+  }
+  // All V vectors, as stream() writes them.
+  void write_past_caches(T* p) const {
+#pragma GCC unroll 4
+    for (int i = 0; i < V; ++i) stream(p + i * lanes<T>, v[i]);
   }
   void write(T* p, std::int64_t n) const {
     if (V == 1 && n < lanes<T>) {

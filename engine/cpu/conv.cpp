@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "engine/cpu/channels.h"
 #include "engine/cpu/conv_depthwise.h"
 #include "engine/cpu/conv_plane.h"
 #include "engine/cpu/conv_pointwise.h"
@@ -23,6 +24,7 @@
 #include "engine/cpu/cpu.h"
 #include "engine/cpu/gemm_blocked.h"
 #include "engine/cpu/scratch.h"
+#include "engine/cpu/stream.h"
 #include "engine/cpu/threads.h"
 
 namespace labgrad {
@@ -50,36 +52,79 @@ void pack_filters(T* to, const Filters<T>& f, const Slide& s, const Panels<T>& p
   }
 }
 
-// The strip's result rows from `row` on, all filters of a group; y points to the first of both.
+// A patch's runs that are one sum in registers: those a fixed distance apart, as the rows of the
+// filter are.
+std::int64_t runs_at_once(const Slide& s) {
+  if (s.w.dilation != 1) return 1;
+  return std::clamp<std::int64_t>(deepest / s.run(), 1, s.runs());
+}
+
+// What all strips of a call have in common.
 template <class T>
-void strip_product(T* y, const Images<T>& to, const T* plane, const T* filters, const Slide& s,
-                   const Panels<T>& panels, std::int64_t count) {
+struct Strips {
+  const Slide& s;
+  const Panels<T>& panels;
+  const Images<T>& to;
+  std::int64_t at_once = runs_at_once(s);
+
+  // Runs r .. r + at_once for panel p.
+  Runs depth(std::int64_t r, std::int64_t p) const {
+    return {s.run(), std::min(at_once, s.runs() - r), s.h.dilation * s.width() * s.channels,
+            s.run() * panels.width(p)};
+  }
+  Panel<T> filters(const T* packed, std::int64_t r, std::int64_t p) const {
+    const std::int64_t width = panels.width(p);
+    return {packed + panels.first(p) * s.depth() + r * s.run() * width, width};
+  }
+};
+
+// `count` result rows, all filters of a group; y points to the first of both.
+template <class T>
+void strip_product(T* y, const T* plane, const T* packed, const Strips<T>& of, std::int64_t count) {
+  const Slide& s = of.s;
   const std::int64_t pixels = s.w.result;
-  const Scratch<T> columns(s.copies_patches() ? s.depth() * pixels : 0);
-  auto product = [&](Panel<T> a, bool row_major, std::int64_t p, std::int64_t k, const Runs& depth,
-                     T* row) {
-    const std::int64_t first = panels.first(p), width = panels.width(p);
-    const Panel<T> b{filters + first * s.depth() + k * width, width};
-    panel_times(a, row_major, b, {depth.length, depth.count, depth.a_step, depth.length * width},
-                pixels, width, panels.columns(p), row + first * to.channel, to.column, to.channel,
-                k > 0);
+  auto product = [&](Panel<T> a, bool row_major, std::int64_t p, std::int64_t r, const Runs& depth,
+                     std::int64_t row) {
+    panel_times(a, row_major, of.filters(packed, r, p), depth, pixels, of.panels.width(p),
+                of.panels.columns(p), y + row * of.to.row + of.panels.first(p) * of.to.channel,
+                of.to.column, of.to.channel, r > 0);
   };
-  if (s.copies_patches()) {
+  if (s.copies_patches() && of.at_once < s.runs()) {
+    const Scratch<T> columns(s.depth() * pixels);
     for (std::int64_t i = 0; i < count; ++i) {
       patch_columns(columns.get(), plane, s, i);
-      for (std::int64_t p = 0; p < panels.count(); ++p)
-        product({columns.get(), pixels}, false, p, 0, {s.depth()}, y + i * to.row);
+      for (std::int64_t p = 0; p < of.panels.count(); ++p)
+        product({columns.get(), pixels}, false, p, 0, {s.depth()}, i);
     }
     return;
   }
-  // Runs that lie a fixed distance apart, the rows of the filter, are one sum in registers.
-  const std::int64_t down = s.w.dilation == 1 ? s.h.dilation * s.width() * s.channels : 0;
-  const std::int64_t most = down == 0 ? 1 : std::max<std::int64_t>(1, deepest / s.run());
-  for (std::int64_t r = 0; r < s.runs(); r += most)
-    for (std::int64_t p = 0; p < panels.count(); ++p)
+  for (std::int64_t r = 0; r < s.runs(); r += of.at_once)
+    for (std::int64_t p = 0; p < of.panels.count(); ++p)
       for (std::int64_t i = 0; i < count; ++i)
-        product({plane + s.offset(i, 0, r), s.w.stride * s.channels}, true, p, r * s.run(),
-                {s.run(), std::min(most, s.runs() - r), down}, y + i * to.row);
+        product({plane + s.offset(i, 0, r), s.w.stride * s.channels}, true, p, r, of.depth(r, p),
+                i);
+}
+
+// The same where patches are one sum: a tile of results is made in the first cache and goes past
+// the others from there, while the next one is made.
+template <class T>
+void strip_past_caches(T* y, const T* plane, const T* packed, const Strips<T>& of,
+                       std::int64_t count) {
+  const EvenParts tiles(of.s.w.result, tile_rows);
+  alignas(64) T part[tile_rows * 2 * lanes<T>];
+  for (std::int64_t i = 0; i < count; ++i)
+    for (std::int64_t p = 0; p < of.panels.count(); ++p)
+      for (std::int64_t t = 0; t < tiles.count; ++t) {
+        const std::int64_t j = tiles.first(t), width = of.panels.width(p);
+        tile_times<T>({plane + of.s.offset(i, j, 0), of.s.w.stride * of.s.channels}, true,
+                      of.filters(packed, 0, p), of.depth(0, p), tiles.size(t), width, width, part,
+                      width, 1, false, nullptr);
+        T* to = y + i * of.to.row + j * of.to.column + of.panels.first(p);
+        for (std::int64_t r = 0; r < tiles.size(t); ++r)
+          for (std::int64_t o = 0; o < width; o += lanes<T>)
+            stream(to + r * of.to.column + o, load(part + r * width + o));
+      }
+  finish_streams();
 }
 
 // y = x slid over by `filters` in each group.
@@ -103,6 +148,9 @@ void slide(const Array& y, const Array& x, const Filters<T>& filters, const Slid
 
   const std::int64_t rows = strip_rows<T>(s, y.shape[0]), strips = divide_up(s.h.result, rows);
   const std::int64_t tasks = y.shape[0] * strips;
+  const Strips<T> of{s, panels, to};
+  const bool past_caches = of.at_once == s.runs() && groups == 1 && is_channels_last(y) &&
+                           streams(y.as<T>(), y.shape.numel(), count);
   const bool worth = y.shape.numel() * s.depth() > 1'000'000;
   parallel_for(tasks, worth ? 1 : tasks, [&](std::int64_t begin, std::int64_t end) {
     const Scratch<T> plane(s.h.reach(rows) * s.width() * s.channels);
@@ -111,8 +159,8 @@ void slide(const Array& y, const Array& x, const Filters<T>& filters, const Slid
       const std::int64_t height = std::min(rows, s.h.result - row);
       for (std::int64_t g = 0; g < groups; ++g) {
         fill_plane<T>(plane.get(), from.at(n, g * s.channels, 0), from, s, row, height);
-        strip_product(to.at(n, g * count, row), to, plane.get(), packed.get() + g * packed_size, s,
-                      panels, height);
+        const auto strip = past_caches ? strip_past_caches<T> : strip_product<T>;
+        strip(to.at(n, g * count, row), plane.get(), packed.get() + g * packed_size, of, height);
       }
     }
   });

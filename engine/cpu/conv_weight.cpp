@@ -91,17 +91,25 @@ void pack_filters(T* to, const Panel<T>& dy, std::int64_t first, std::int64_t co
   for (; pixels > 0; --pixels, to += count, from += dy.stride) copy_run(to, from, count);
 }
 
-// sums += the products of one row: `dy` times the patches of result row i on the plane.
+// sums += the products of one row: `dy` times the patches of result row i on the plane. So few
+// multiplications wait for dy, which comes from memory: a part of it is fetched ahead.
 template <class T>
 void add_row(T* sums, const SumLayout& layout, const Panel<T>& dy, std::int64_t filters,
              const T* plane, const Slide& s, std::int64_t i, T* columns) {
+  constexpr std::int64_t part = 32, line = 64 / sizeof(T);
   const std::int64_t pixels = s.w.result;
   patch_columns(columns, plane, s, i);
   const Panels<T> panels(s.depth(), filters);
-  for (std::int64_t p = 0; p < panels.count(); ++p) {
-    const std::int64_t first = panels.first(p);
-    panel_times<T>({columns, pixels}, true, {dy.data + first, dy.stride}, {pixels}, s.depth(),
-                   panels.width(p), panels.columns(p), sums + first, layout.column, 1, true);
+  for (std::int64_t j = 0; j < pixels; j += part) {
+    const std::int64_t count = std::min(part, pixels - j);
+    const T* from = dy.data + j * dy.stride;
+    for (std::int64_t q = part; q < part + count; ++q)
+      for (std::int64_t o = 0; o < filters; o += line) __builtin_prefetch(from + q * dy.stride + o);
+    for (std::int64_t p = 0; p < panels.count(); ++p) {
+      const std::int64_t first = panels.first(p);
+      panel_times<T>({columns + j, pixels}, true, {from + first, dy.stride}, {count}, s.depth(),
+                     panels.width(p), panels.columns(p), sums + first, layout.column, 1, true);
+    }
   }
 }
 

@@ -24,8 +24,10 @@
 #include <atomic>
 #include <cstdint>
 
+#include "engine/cpu/channels.h"
 #include "engine/cpu/gemm_blocked.h"
 #include "engine/cpu/scratch.h"
+#include "engine/cpu/stream.h"
 #include "engine/cpu/threads.h"
 #include "engine/cpu/winograd.h"
 #include "engine/cpu/winograd_transform.h"
@@ -136,7 +138,7 @@ void transform_filters(float* to, const Filters<float>& f, std::int64_t channels
 // y = Aᵀ M A for `width` filters of each tile.
 void transform_results(const Images<float>& y, const Shape& shape, std::int64_t filter,
                        std::int64_t width, const Points& m, const Tiles& tiles, std::int64_t first,
-                       std::int64_t count) {
+                       std::int64_t count, bool past_caches) {
   for (std::int64_t t = 0; t < count; ++t) {
     const Tiles::Place p = tiles[first + t];
     float* to = y.at(p.n, filter, p.row) + p.column * y.column;
@@ -145,7 +147,12 @@ void transform_results(const Images<float>& y, const Shape& shape, std::int64_t 
       transform_block<6, 4, Vector>(
           result_transform, [&](int i, int j) { return load(m.at(i * tile_inputs + j, t) + o); },
           [&](int i, int j, Vector v) {
-            if (i < rows && j < columns) store(to + i * y.row + j * y.column + o, v);
+            if (i >= rows || j >= columns) return;
+            float* place = to + i * y.row + j * y.column + o;
+            if (past_caches)
+              stream(place, v);
+            else
+              store(place, v);
           });
   }
 }
@@ -176,6 +183,8 @@ void winograd_slide(const Array& y, const Array& x, const Filters<float>& filter
   const std::int64_t wide = panels.width(0), block = block_tiles(channels + wide + 2 * line);
   const Scratch<float> u(tile_points * channels * y.shape[1]);
   transform_filters(u.get(), filters, channels, panels);
+  const bool past_caches =
+      is_channels_last(y) && streams(y.as<float>(), y.shape.numel(), y.shape[1]);
   parallel_for(divide_up(tiles.count, block), 1, [&](std::int64_t begin, std::int64_t end) {
     const Points v(block, channels), m(block, wide);
     for (std::int64_t first = begin * block; first < end * block; first += block) {
@@ -188,10 +197,11 @@ void winograd_slide(const Array& y, const Array& x, const Filters<float>& filter
           panel_times<float>(v.matrix(i), true, {panel, width}, {channels}, count, width, width,
                              m.at(i, 0), m.matrix(i).stride, 1, false);
         }
-        transform_results(Images<float>(y), y.shape, panels.first(p), width, m, tiles, first,
-                          count);
+        transform_results(Images<float>(y), y.shape, panels.first(p), width, m, tiles, first, count,
+                          past_caches);
       }
     }
+    if (past_caches) finish_streams();
   });
 }
 

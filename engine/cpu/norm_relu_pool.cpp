@@ -218,6 +218,7 @@ void input_gradient(const WindowRows& rows, T* dx, const T* dy, const T* x, cons
         static_cast<T>(double(line.scale[k]) * double(rstd.as<T>()[c]) * double(dw.as<T>()[c]) / m);
     levels[k] = static_cast<T>(double(db.as<T>()[c]) / m);
   }
+  const bool past_caches = streams(dx, rows.x.numel(), C);
   with_pixels(rows, [&](auto pixels) {
     each_block<T>(rows, [&](std::int64_t c, auto vectors, std::int64_t width, std::int64_t first,
                             std::int64_t last) {
@@ -243,7 +244,11 @@ void input_gradient(const WindowRows& rows, T* dx, const T* dy, const T* x, cons
               const auto here = at.place[i] == static_cast<Lane<Mask<Vec<T>>>>(p);
               pixel.v[i] = gradient(select(here, at.g.v[i], Vec<T>{}), pixel.v[i], i);
             }
-            pixel.write(to + j * rows.in_step() + rows.offset[p], width);
+            T* place = to + j * rows.in_step() + rows.offset[p];
+            if (past_caches)
+              pixel.write_past_caches(place);
+            else
+              pixel.write(place, width);
           }
         }
         rows.each_left_over(r, [&](std::int64_t offset) {
@@ -252,6 +257,7 @@ void input_gradient(const WindowRows& rows, T* dx, const T* dy, const T* x, cons
           pixel.write(to + offset, width);
         });
       }
+      if (past_caches) finish_streams();
     });
   });
 }

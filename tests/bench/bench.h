@@ -28,7 +28,7 @@ struct Times {
 
 struct Limits {
   double flops = 0;  // fused multiply-add in registers, a second
-  double bytes = 0;  // triad a = b + s c over arrays far larger than the caches, a second
+  double bytes = 0;  // triad a = b + s c over arrays that no cache holds, a second
 };
 
 struct Options {
