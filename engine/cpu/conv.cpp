@@ -118,7 +118,7 @@ void strip_past_caches(T* y, const T* plane, const T* packed, const Strips<T>& o
         const std::int64_t j = tiles.first(t), width = of.panels.width(p);
         tile_times<T>({plane + of.s.offset(i, j, 0), of.s.w.stride * of.s.channels}, true,
                       of.filters(packed, 0, p), of.depth(0, p), tiles.size(t), width, width, part,
-                      width, 1, false, nullptr);
+                      width, 1, false, nullptr, {});
         T* to = y + i * of.to.row + j * of.to.column + of.panels.first(p);
         for (std::int64_t r = 0; r < tiles.size(t); ++r)
           for (std::int64_t o = 0; o < width; o += lanes<T>)
