@@ -57,6 +57,8 @@ struct LeftMatrix {
 
   bool row_major() const { return a.row != 1; }
   bool in_place() const { return !copy; }
+  const T* at(std::int64_t i, std::int64_t k) const { return a.at(i, k); }
+  std::int64_t step() const { return row_major() ? a.row : a.column; }
   std::int64_t space(std::int64_t count, std::int64_t depth) const {
     if (!copy) return 0;
     return row_major() ? count * (depth + row_padding<T>) : depth * count;
@@ -64,7 +66,7 @@ struct LeftMatrix {
   Panel<T> rows(std::int64_t i, std::int64_t count, std::int64_t k, std::int64_t depth,
                 T* to) const {
     const T* from = a.at(i, k);
-    if (!copy) return {from, row_major() ? a.row : a.column};
+    if (!copy) return {from, step()};
     if (!row_major()) {
       for (std::int64_t q = 0; q < depth; ++q) copy_run(to + q * count, from + q * a.column, count);
       return {to, count};

@@ -46,9 +46,12 @@ constexpr std::int64_t near_panels(std::int64_t elements) {
   constexpr std::int64_t bytes = register_bytes == 64 ? 256 << 10 : 64 << 10;
   return std::max<std::int64_t>(1, bytes / (elements * static_cast<std::int64_t>(sizeof(T))));
 }
+// Elements in a line of the caches.
+template <class T>
+inline constexpr std::int64_t line_elements = 64 / sizeof(T);
 // Copied rows are this much longer than the depth, so that they don't all fall in one cache set.
 template <class T>
-inline constexpr std::int64_t row_padding = 64 / sizeof(T);
+inline constexpr std::int64_t row_padding = line_elements<T>;
 
 // How columns are cut into panels: as wide as the tiles of so many rows allow, then one padded
 // panel if that wastes less than half a register, else panels of one register and a narrower last.
@@ -167,12 +170,13 @@ void blocked_product(std::int64_t m, std::int64_t n, std::int64_t depth, const L
       auto space_of = [&](std::int64_t p) {
         return packed.get() + (panels.first(p) - origin) * deep;
       };
-      parallel_for(last + 1 - in_place, parallel ? 8 : last + 1,
-                   [&](std::int64_t begin, std::int64_t end) {
-                     for (std::int64_t p = in_place + begin; p < in_place + end; ++p)
-                       right.pack(space_of(p), panels.width(p), k, deep, j0 + panels.first(p),
-                                  panels.columns(p));
-                   });
+      // 64 KiB at least for a thread.
+      const std::int64_t some = parallel ? divide_up(16384, panels.width(0) * deep) : last + 1;
+      parallel_for(last + 1 - in_place, some, [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t p = in_place + begin; p < in_place + end; ++p)
+          right.pack(space_of(p), panels.width(p), k, deep, j0 + panels.first(p),
+                     panels.columns(p));
+      });
 
       // Even row groups of whole tiles, shorter ones where there would be few tasks; if they still
       // are few, the columns are divided as well (each such task copies its rows again).
@@ -184,7 +188,9 @@ void blocked_product(std::int64_t m, std::int64_t n, std::int64_t depth, const L
           parallel && groups < 8 ? std::min(last + 1, divide_up(16, groups)) : 1;
       const std::int64_t panel_group = divide_up(last + 1, column_groups);
       const std::int64_t tasks = groups * column_groups;
-      parallel_for(tasks, parallel ? 1 : tasks, [&](std::int64_t begin, std::int64_t end) {
+      // Neighbours among many tasks are one thread's, which fetched their rows.
+      const std::int64_t grain = parallel ? std::max<std::int64_t>(1, tasks / 16) : tasks;
+      parallel_for(tasks, grain, [&](std::int64_t begin, std::int64_t end) {
         for (std::int64_t task = begin; task < end; ++task) {
           const std::int64_t i0 = task / column_groups * group, rows = std::min(group, m - i0);
           const std::int64_t p0 = task % column_groups * panel_group;
@@ -193,13 +199,16 @@ void blocked_product(std::int64_t m, std::int64_t n, std::int64_t depth, const L
           const std::int64_t beyond = std::min(last + 1, p0 + panel_group);
           const std::int64_t near = near_panels<T>(panels.width(p0) * deep);
           const EvenParts tiles(rows, tile_rows);
-          // Dense columns of A that are read in place lie in lines far apart, which nobody would
-          // fetch ahead: the tiles of some panels fetch the lines of the next rows, each its share.
+          // Dense columns of A lie in lines far apart, which nobody would fetch ahead. The
+          // tiles of the first panels fetch, each its share, the lines of the rows that are
+          // read or copied next.
           auto next_rows = [&](std::int64_t t, std::int64_t part, std::int64_t parts) {
-            const std::int64_t i = tiles.first(t + 1), share = divide_up(deep, parts);
-            if (left.row_major() || !left.in_place() || i0 + i >= m) return Fetch<T>{};
-            const std::int64_t q = part * share, last_row = std::min(i + tile_rows, m - i0) - 1;
-            return Fetch<T>{a.data + q * a.stride + last_row, a.stride, std::min(share, deep - q)};
+            const std::int64_t i =
+                left.in_place() ? tiles.first(t + 1) : rows + t * line_elements<T>;
+            if (left.row_major() || i0 + i >= m) return Fetch<T>{};
+            const std::int64_t share = divide_up(deep, parts), q = part * share;
+            const std::int64_t last_row = std::min(i0 + i + tile_rows, m) - 1;
+            return Fetch<T>{left.at(last_row, k + q), left.step(), std::min(share, deep - q)};
           };
           auto tile = [&](std::int64_t t, std::int64_t p, const Fetch<T>& next) {
             const std::int64_t i = tiles.first(t), j = j0 + panels.first(p);

@@ -107,12 +107,18 @@ template <class F>
 void add_rows(const Plan& plan, typename F::Total* total, const typename F::Element* x,
               std::int64_t width, std::int64_t begin, std::int64_t end) {
   std::fill_n(total, width, F::identity());
+  constexpr std::int64_t line = 64 / sizeof(typename F::Element);
   const std::int64_t stride = plan.reduced.line_stride(0);
   Cursor at(plan.reduced, begin);
   while (begin < end) {
     const std::int64_t run = std::min(end - begin, at.left());
     const typename F::Element* row = x + at.offset(0);
-    for (std::int64_t i = 0; i < run; ++i, row += stride) F::add_row(total, row, width);
+    for (std::int64_t i = 0; i < run; ++i, row += stride) {
+      // A row's part is too short for the machine to see where the next one begins.
+      const typename F::Element* ahead = row + std::min<std::int64_t>(2, run - 1 - i) * stride;
+      for (std::int64_t j = 0; j < width; j += line) __builtin_prefetch(ahead + j, 0, 2);
+      F::add_row(total, row, width);
+    }
     at.advance(run);
     begin += run;
   }
