@@ -9,6 +9,8 @@
 //         for each row of the strip
 //           the micro-kernel over the row's pixels, patches read on the plane
 //
+// Where patches are one sum and y is larger than the caches, its tiles go past them (stream.h).
+//
 // The input gradient is the same with the filters turned by 180 degrees and inputs and outputs
 // exchanged. With a stride, dy's elements lie that far apart on its plane. 1 x 1 filters are a
 // plain product (conv_pointwise.h), depthwise ones none (conv_depthwise.h).
