@@ -70,6 +70,14 @@ class GradientRows {
     if (!copies_) return {from_ + i * dy_.row, dy_.column};
     return {copy_.get() + i * pixels_ * filters_, filters_};
   }
+  // Part k of n of `count` rows from row i on, where they lie densely in memory: to be fetched
+  // while the rows before them are at work. The last strip's next rows are those of the next strip.
+  Fetch<T> part(std::int64_t i, std::int64_t count, std::int64_t k, std::int64_t n) const {
+    constexpr std::int64_t line = line_elements<T>;
+    if (copies_ || dy_.column != filters_ || dy_.row != pixels_ * filters_) return {};
+    const std::int64_t lines = divide_up(divide_up(count * dy_.row, line), n);
+    return {from_ + i * dy_.row + k * lines * line, line, lines};
+  }
 
  private:
   const Images<const T>& dy_;
@@ -136,8 +144,10 @@ void weight_gradient(const Array& dw, const Array& x, const Array& dy, const Sli
           add_row(sums, layout, rows.row(i), filters, plane, s, i, columns.get());
         continue;
       }
+      const std::int64_t products = tiles.count * s.runs() * panels.count();
       for (std::int64_t i = 0; i < height; i += deep) {
         const std::int64_t count = std::min(deep, height - i);
+        std::int64_t product = 0;
         for (std::int64_t t = 0; t < tiles.count; ++t) {
           const std::int64_t o = tiles.first(t), tall = tiles.size(t), row = s.w.result * tall;
           for (std::int64_t q = 0; q < count; ++q)
@@ -148,7 +158,8 @@ void weight_gradient(const Array& dw, const Array& x, const Array& dy, const Sli
               const std::int64_t k = panels.first(p);
               panel_times<T>({packed.get(), tall}, false, {plane + s.offset(i, 0, r) + k, step},
                              runs, tall, panels.width(p), panels.columns(p),
-                             sums + o * layout.row + r * s.run() + k, layout.row, 1, true);
+                             sums + o * layout.row + r * s.run() + k, layout.row, 1, true,
+                             rows.part(i + count, count, product++, products));
             }
         }
       }

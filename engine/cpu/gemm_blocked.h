@@ -127,17 +127,17 @@ void tile_times(Panel<T> a, bool row_major, Panel<T> b, const Runs& depth, std::
   place(c, row_step, column_step, part, width, rows, columns, accumulate);
 }
 
-// Any number of rows times one panel of columns.
+// Any number of rows times one panel of columns. Each tile fetches what `next` names.
 template <class T>
 void panel_times(Panel<T> a, bool row_major, Panel<T> b, const Runs& depth, std::int64_t rows,
                  std::int64_t width, std::int64_t columns, T* c, std::int64_t row_step,
-                 std::int64_t column_step, bool accumulate) {
+                 std::int64_t column_step, bool accumulate, const Fetch<T>& next = {}) {
   const EvenParts tiles(rows, tile_rows);
   for (std::int64_t t = 0; t < tiles.count; ++t) {
     const std::int64_t i = tiles.first(t);
     tile_times<T>({a.data + i * (row_major ? a.stride : 1), a.stride}, row_major, b, depth,
                   tiles.size(t), width, columns, c + i * row_step, row_step, column_step,
-                  accumulate, nullptr, {});
+                  accumulate, nullptr, next);
   }
 }
 
