@@ -8,8 +8,7 @@
 namespace labgrad {
 namespace {
 
-std::atomic<std::uint64_t> next_sequence{1};
-std::atomic<std::int64_t> alive{0};
+std::atomic<std::uint64_t> created{0}, destroyed{0};
 
 }  // namespace
 
@@ -42,9 +41,8 @@ Edge edge_to(const Tensor& x) {
 Node::Node(const char* op, std::span<const Tensor> ys)
     : outputs_(static_cast<std::uint32_t>(ys.size())),
       op_(op),
-      sequence_(add_to(next_sequence, std::uint64_t{1})),
+      sequence_(add_to(created, std::uint64_t{1})),
       first_(ys.size() == 1 ? Form(ys[0]) : Form()) {
-  add_to(alive, std::int64_t{1});
   if (ys.size() != 1) {
     extras_ = std::make_unique<Extras>();
     extras_->pending.resize(ys.size());
@@ -57,9 +55,9 @@ Node::Extras& Node::extras() {
   return *extras_;
 }
 
-Node::~Node() { add_to(alive, std::int64_t{-1}); }
+Node::~Node() { add_to(destroyed, std::uint64_t{1}); }
 
-std::int64_t live_nodes() { return alive.load(std::memory_order_relaxed); }
+std::int64_t live_nodes() { return static_cast<std::int64_t>(created.load() - destroyed.load()); }
 
 DetectAnomaly::DetectAnomaly() : before_(std::exchange(detail::detecting, true)) {}
 DetectAnomaly::~DetectAnomaly() { detail::detecting = before_; }

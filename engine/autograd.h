@@ -271,8 +271,8 @@ template <class... F>
 Tensor differentiable(const char* op, Tensor y, Wrt<F>... inputs) {
   if (detecting_anomaly()) check_finite(y, std::string("the result of '") + op + "'");
   if ((inputs.gradient.has_value() || ...)) {
-    Ref<GraphNode> node(new detail::OpNode<F...>(op, y, std::move(inputs)...));
-    detail::record(y, std::move(node), 0);
+    auto* node = new detail::OpNode<F...>(op, y, std::move(inputs)...);
+    detail::record(y, Ref<GraphNode>::first(node), 0);
   }
   return y;
 }
@@ -289,7 +289,8 @@ Tensors differentiable_joint(const char* op, Tensors ys, const Tensors& inputs, 
   if (!needed || !grad_enabled()) return ys;
   std::vector<Edge> edges;
   for (const Tensor& x : inputs) edges.push_back(edge_to(x));
-  Ref<GraphNode> node(new detail::JointNode<F>(op, std::move(edges), std::move(gradients), ys));
+  const auto node = Ref<GraphNode>::first(
+      new detail::JointNode<F>(op, std::move(edges), std::move(gradients), ys));
   std::uint32_t output = 0;
   for (Tensor& y : ys) detail::record(y, node, output++);
   return ys;

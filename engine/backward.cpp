@@ -46,18 +46,21 @@ class Sweep {
   Sweep(const Sweep&) = delete;
   Sweep& operator=(const Sweep&) = delete;
 
-  void seed(const Tensor& output, const Tensor& gradient) { deliver(edge_to(output), gradient); }
+  void seed(const Tensor& output, const Tensor& gradient) {
+    Edge edge = edge_to(output);
+    deliver(edge, gradient);
+  }
   // Only nodes on a way to the targets need to run.
   void restrict_to(std::unordered_set<const GraphNode*> leading) { leading_ = std::move(leading); }
   void run();
 
  private:
   struct Running;
-  void deliver(const Edge& edge, Tensor gradient);
-  void run_node(Node& node);
+  void deliver(Edge& edge, Tensor gradient);
+  void run_node(Running& running);
   void settle(const Ref<TensorImpl>& leaf);
   Tensor conform(Tensor gradient, const Edge& edge, const char* op, std::size_t input) const;
-  Tensor sum(const Tensor& a, Tensor&& b) const;
+  Tensor sum(Tensor a, Tensor b) const;
   static Tensor hooked(Tensor gradient, const Hook& hook);
   static void forget(Node& node) {
     for (Tensor& dy : node.pending()) dy = {};
@@ -79,11 +82,15 @@ class Sweep {
   const char* outer_op_ = detail::running_op;
 };
 
-// Leaves no gradient behind in the node that runs, however it ends.
+// Leaves no gradient behind in the node that runs, however it ends, nor edges that have been moved.
 struct Sweep::Running {
   explicit Running(Node& n) : node(n) {}
-  ~Running() { forget(node); }
+  ~Running() {
+    forget(node);
+    if (spent) node.release();
+  }
   Node& node;
+  bool spent = false;
 };
 
 // True if nobody else can see x's elements.
@@ -91,7 +98,7 @@ bool sole_owner(const Tensor& x) {
   return x.impl()->use_count() == 1 && x.impl()->storage->use_count() == 1 && x.is_contiguous();
 }
 
-Tensor Sweep::sum(const Tensor& a, Tensor&& b) const {
+Tensor Sweep::sum(Tensor a, Tensor b) const {
   if (!create_ && !a.impl()->node && sole_owner(a)) {
     kernels(a.device()).zip(Binary::add, a.array(), a.array(), b.array());
     return a;
@@ -99,23 +106,24 @@ Tensor Sweep::sum(const Tensor& a, Tensor&& b) const {
   return add(a, b);
 }
 
-void Sweep::deliver(const Edge& edge, Tensor gradient) {
+// If the node at the edge's beginning will not run again, its hold on the next one becomes that of
+// the queue: moving costs nothing, where a copy and its end are two atomic additions.
+void Sweep::deliver(Edge& edge, Tensor gradient) {
   if (edge.leaf) {
     Ref<TensorImpl>& pending = edge.leaf->ensure_extras().pending;
-    if (!pending) {
-      leaves_.push_back(edge.leaf);
-      pending = gradient.ref();
+    if (pending) {
+      pending = sum(Tensor(std::move(pending)), std::move(gradient)).ref();
       return;
     }
-    const Tensor before(std::move(pending));
-    pending = sum(before, std::move(gradient)).ref();
+    leaves_.push_back(retain_ ? edge.leaf : std::move(edge.leaf));
+    pending = std::move(gradient).ref();
     return;
   }
   auto& node = static_cast<Node&>(*edge.node);
   if (targets_ && !leading_.contains(&node) && !is_target(node)) return;
   if (!node.sweep) {
     node.sweep = this;
-    waiting_.push(node.sequence(), edge.node);
+    waiting_.push(node.sequence(), retain_ ? edge.node : std::move(edge.node));
   } else if (node.sweep != this) {
     fail(std::string("backward: it was called, from a hook, on a graph that is being swept (at '") +
          node.op() + "')");
@@ -125,8 +133,7 @@ void Sweep::deliver(const Edge& edge, Tensor gradient) {
     pending = std::move(gradient);
     return;
   }
-  const Tensor before = std::move(pending);
-  pending = sum(before, std::move(gradient));
+  pending = sum(std::move(pending), std::move(gradient));
 }
 
 // The gradient with the input's shape and dtype. What the op has broadcast is summed here, and
@@ -160,7 +167,8 @@ Tensor Sweep::hooked(Tensor gradient, const Hook& hook) {
   return other;
 }
 
-void Sweep::run_node(Node& node) {
+void Sweep::run_node(Running& running) {
+  Node& node = running.node;
   const std::span<Tensor> dys = node.pending();
   if (const Node::Extras* extras = node.has_extras())
     for (const auto& [output, hook] : extras->hooks)
@@ -189,12 +197,12 @@ void Sweep::run_node(Node& node) {
   if (dxs_.size() < edges.size()) dxs_.resize(edges.size());
   node.backward(dys, std::span(dxs_).first(edges.size()));
   forget(node);  // a gradient that nobody else holds may now be added to in place
+  running.spent = !retain_;
   for (std::size_t i = 0; i < edges.size(); ++i) {
     Tensor dx = std::move(dxs_[i]);
     if (!edges[i].needed() || !dx.defined()) continue;
     deliver(edges[i], conform(std::move(dx), edges[i], node.op(), i));
   }
-  if (!retain_) node.release();
 }
 
 void Sweep::settle(const Ref<TensorImpl>& leaf) {
@@ -215,15 +223,15 @@ void Sweep::settle(const Ref<TensorImpl>& leaf) {
   } else {
     // The first gradient is taken over, if nobody else holds it: what is done to the grad of one
     // leaf in place (clipping) must not show in another's, nor in the seed.
-    grad = sole_owner(gradient) ? gradient.ref() : clone(gradient).ref();
+    grad = sole_owner(gradient) ? std::move(gradient).ref() : clone(gradient).ref();
   }
 }
 
 void Sweep::run() {
   while (!waiting_.empty()) {
     const Ref<GraphNode> node = waiting_.pop();
-    const Running running(static_cast<Node&>(*node));
-    run_node(static_cast<Node&>(*node));
+    Running running(static_cast<Node&>(*node));
+    run_node(running);
   }
   detail::running_op = outer_op_;
   for (const Ref<TensorImpl>& leaf : leaves_) settle(leaf);

@@ -13,7 +13,6 @@
 #include <sys/mman.h>
 #endif
 
-#include "engine/counter.h"
 #include "engine/error.h"
 
 namespace labgrad {
@@ -77,10 +76,27 @@ struct FreeLists {
   }
 };
 
-std::atomic<std::size_t> live{0};
-std::atomic<std::size_t> peak{0};
-std::atomic<std::size_t> most{0};    // the largest `live` of all, which no reset lowers
+std::atomic<std::int64_t> live{0};
+std::atomic<std::int64_t> peak{0};
+std::atomic<std::int64_t> most{0};   // the largest `live` of all, which no reset lowers
 std::atomic<std::size_t> cached{0};  // in the shared pool
+
+// Bytes of elements that a thread has counted by itself, and the largest value of that count: an
+// atomic addition for each small tensor would cost as much as its arithmetic. Beyond `untold`, or
+// when it asks for the statistics, it tells the others.
+struct Count {
+  std::int64_t bytes = 0, largest = 0;
+};
+constexpr std::int64_t untold = 4096;
+
+void tell(Count& count) {
+  const std::int64_t now = live.fetch_add(count.bytes, std::memory_order_relaxed) + count.largest;
+  for (std::atomic<std::int64_t>* largest : {&peak, &most}) {
+    std::int64_t seen = largest->load(std::memory_order_relaxed);
+    while (now > seen && !largest->compare_exchange_weak(seen, now, std::memory_order_relaxed)) {}
+  }
+  count = {};
+}
 
 // Shared by all threads and never destroyed, since tensors in static variables die after it would.
 struct Pool {
@@ -95,6 +111,7 @@ Pool& pool() {
 // What a thread gives back at its end goes to the pool; blocks freed even later go there directly.
 struct ThreadCache {
   FreeLists lists;
+  Count count;
   ~ThreadCache();
 };
 enum class CacheState : unsigned char { unused, alive, gone };
@@ -103,12 +120,16 @@ thread_local ThreadCache* this_cache = nullptr;
 
 void release_pool();
 
+// What one thread has freed of another's may have been told before.
+std::size_t bytes_in(const std::atomic<std::int64_t>& count) {
+  return static_cast<std::size_t>(std::max<std::int64_t>(0, count.load(std::memory_order_relaxed)));
+}
+
 void pool_push(SizeClass c, void* block) {
   // In use and cached together stay within twice what has been in use at once. A step of training
   // needs as much: its gradients have the sizes of its results, which live on until then.
-  const std::size_t limit = 2 * std::max(cache_floor, most.load(std::memory_order_relaxed));
-  const std::size_t held =
-      live.load(std::memory_order_relaxed) + cached.load(std::memory_order_relaxed);
+  const std::size_t limit = 2 * std::max(cache_floor, bytes_in(most));
+  const std::size_t held = bytes_in(live) + cached.load(std::memory_order_relaxed);
   // Beyond that all cached blocks go: what is needed again will come back, and sizes that a program
   // has done with don't keep out those that it uses.
   if (c.bytes > slab_small && held + c.bytes > limit) release_pool();
@@ -143,6 +164,7 @@ void release_pool() {
 ThreadCache::~ThreadCache() {
   state = CacheState::gone;
   this_cache = nullptr;
+  tell(count);
   for (int i = 1; i < class_count; ++i)
     while (void* block = lists.pop(class_of_index(i))) pool_push(class_of_index(i), block);
 }
@@ -244,12 +266,17 @@ void deallocate(void* block, std::size_t bytes) noexcept {
 
 MemoryStats memory_stats() {
   std::size_t kept = cached.load(std::memory_order_relaxed);
-  if (ThreadCache* mine = cache())
+  if (ThreadCache* mine = cache()) {
+    tell(mine->count);
     for (std::size_t bytes : mine->lists.bytes) kept += bytes;
-  return {live.load(std::memory_order_relaxed), peak.load(std::memory_order_relaxed), kept};
+  }
+  return {bytes_in(live), bytes_in(peak), kept};
 }
 
-void reset_peak_memory() { peak.store(live.load(std::memory_order_relaxed)); }
+void reset_peak_memory() {
+  if (ThreadCache* mine = cache()) tell(mine->count);
+  peak.store(live.load(std::memory_order_relaxed));
+}
 
 void release_cached_memory() {
   if (ThreadCache* mine = cache())
@@ -259,14 +286,13 @@ void release_cached_memory() {
   release_pool();
 }
 
-void count_live(std::size_t bytes) {
-  const std::size_t now = add_to(live, bytes) + bytes;
-  for (std::atomic<std::size_t>* largest : {&peak, &most}) {
-    std::size_t seen = largest->load(std::memory_order_relaxed);
-    while (now > seen && !largest->compare_exchange_weak(seen, now, std::memory_order_relaxed)) {}
-  }
+void count_live(std::int64_t bytes) {
+  ThreadCache* const mine = state == CacheState::alive ? this_cache : cache();
+  Count without_cache;
+  Count& count = mine ? mine->count : without_cache;
+  count.bytes += bytes;
+  count.largest = std::max(count.largest, count.bytes);
+  if (!mine || count.bytes > untold || count.bytes < -untold) tell(count);
 }
-
-void discount_live(std::size_t bytes) { add_to(live, std::size_t{0} - bytes); }
 
 }  // namespace labgrad

@@ -3,6 +3,7 @@
 // handed out again: a page fault on fresh memory costs more than the arithmetic done in it.
 
 #include <cstddef>
+#include <cstdint>
 
 namespace labgrad {
 
@@ -13,6 +14,7 @@ void* allocate(std::size_t bytes);
 // Gives back a block of allocate(bytes), from any thread.
 void deallocate(void* block, std::size_t bytes) noexcept;
 
+// What other threads do at the same time shows within 4 KiB for each of them.
 struct MemoryStats {
   std::size_t live;    // bytes of tensor elements in use now
   std::size_t peak;    // the largest `live` since the start or the last reset_peak_memory()
@@ -25,9 +27,8 @@ void reset_peak_memory();
 // are parts of slabs and stay).
 void release_cached_memory();
 
-// Storage tells the statistics of its elements through these two.
-void count_live(std::size_t bytes);
-void discount_live(std::size_t bytes);
+// Storage tells the statistics of its elements: bytes more, or less, in use.
+void count_live(std::int64_t bytes);
 
 // Base for classes whose objects come from the recycling allocator.
 template <class T>

@@ -31,6 +31,11 @@ class Ref {
  public:
   Ref() = default;
   explicit Ref(T* object) : object_(object) { retain(); }
+  // Of a new object, which nobody else knows yet: its count is set and not added to.
+  static Ref first(T* object) {
+    object->count_.store(1, std::memory_order_relaxed);
+    return take(object);
+  }
   Ref(const Ref& other) : object_(other.object_) { retain(); }
   Ref(Ref&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
   Ref& operator=(Ref other) noexcept {

@@ -293,7 +293,7 @@ Tensor empty(const Shape& shape, DType dtype, Device device) {
   for (std::int64_t n : shape)
     if (__builtin_mul_overflow(bytes, n, &bytes))
       fail("tensor: shape " + shape.str() + " has more bytes than an address can count");
-  Ref<TensorImpl> impl(new TensorImpl);
+  Ref<TensorImpl> impl = Ref<TensorImpl>::first(new TensorImpl);
   impl->storage = Storage::make(static_cast<std::size_t>(bytes), device);
   Array& a = impl->array;  // field by field: an Array is large to move
   a.data = impl->storage->data();
@@ -305,7 +305,7 @@ Tensor empty(const Shape& shape, DType dtype, Device device) {
 
 Tensor alias(const Tensor& x, const Shape& shape, const Strides& strides, std::int64_t offset) {
   x.array();  // an undefined x is an error
-  Ref<TensorImpl> impl(new TensorImpl);
+  Ref<TensorImpl> impl = Ref<TensorImpl>::first(new TensorImpl);
   impl->storage = x.impl()->storage;
   Array& a = impl->array;
   a.data = x.array().data + offset * static_cast<std::int64_t>(size_of(x.dtype()));

@@ -165,7 +165,8 @@ class Tensor {
   void backward(const Tensor& seed = {}, BackwardOptions options = {}) const;
 
   TensorImpl* impl() const { return impl_.get(); }
-  const Ref<TensorImpl>& ref() const { return impl_; }
+  const Ref<TensorImpl>& ref() const& { return impl_; }
+  Ref<TensorImpl> ref() && { return std::move(impl_); }
 
  private:
   TensorImpl& checked() const {

@@ -4,6 +4,10 @@
 
 #include <doctest/doctest.h>
 
+#include <thread>
+
+#include "engine/tensor.h"
+
 using namespace labgrad;
 
 namespace {
@@ -52,4 +56,29 @@ TEST_CASE("memory: sizes that nobody asks for any more make room for those in us
   passing(90 * mib);
   CHECK(is_cached(90 * mib));
   release_cached_memory();
+}
+
+TEST_CASE("[threads] memory: elements in use, however few, and those of threads that have ended") {
+  const std::size_t before = memory_stats().live;
+  reset_peak_memory();
+  const auto small = [] { return empty({10}, f32, Device::cpu); };
+  {
+    const Tensor a = small();
+    CHECK(memory_stats().live == before + 40);
+    small();
+  }
+  CHECK(memory_stats().live == before);
+  CHECK(memory_stats().peak == before + 80);
+  { const Tensor large = empty({1000, 1000}, f32, Device::cpu); }
+  CHECK(memory_stats().peak == before + 4'000'000);
+  reset_peak_memory();
+  CHECK(memory_stats().peak == before);
+
+  Tensors kept;
+  std::thread([&] {
+    for (int i = 0; i < 50; ++i) kept.push_back(small());
+  }).join();
+  CHECK(memory_stats().live == before + 2000);
+  kept.clear();
+  CHECK(memory_stats().live == before);
 }
