@@ -24,6 +24,8 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
+import pytorch_models as models
+
 ROWS = {}  # name -> a function that prepares and returns what is timed, and how many operations it is
 
 
@@ -128,9 +130,42 @@ def recurrent():
     both("gru_cell.160-64.b128", cell)
 
 
+LAYERS = ((28, 336, 1, 32), (14, 168, 32, 64), (7, 84, 64, 128), (3, 42, 128, 128))
+
+
+def convolutions():
+    gradient = torch.ops.aten.convolution_backward
+    for number, (h, w, i, o) in enumerate(LAYERS, 1):
+        def add(part, prepare, name=f"conv3x3.{number} {h}x{w}x{i}->{o}"):
+            ROWS[f"{name} {part}"] = (prepare, 1)
+
+        def operands(h=h, w=w, i=i, o=o):
+            return torch.randn(128, i, h, w), torch.randn(o, i, 3, 3), torch.randn(128, o, h, w)
+
+        def forward(operands=operands):
+            x, weight, _ = operands()
+            return lambda: F.conv2d(x, weight, padding=1)
+
+        def backward(wanted, operands=operands):
+            x, weight, dy = operands()
+            return lambda: gradient(dy, x, weight, None, [1, 1], [1, 1], [1, 1], False, [0, 0], 1,
+                                    wanted)
+        add("forward", forward)
+        add("weight gradient", lambda b=backward: b([False, True, False]))
+        if i > 1:
+            add("input gradient", lambda b=backward: b([True, False, False]))
+
+
+def steps():
+    ROWS["step.attention_reader.b128"] = lambda: models.reader_step(models.AttentionReader()), 1
+    ROWS["step.fixed_reader.b128"] = lambda: models.reader_step(models.FixedReader()), 1
+    ROWS["generate.attention_reader.500"] = models.generate, 1
+    ROWS["step.translation.plain.b128"] = lambda: models.translation_step(False), 1
+    ROWS["step.translation.attention.b128"] = lambda: models.translation_step(True), 1
+
+
 def blocks():
-    sizes = ((28, 336, 1, 32), (14, 168, 32, 64), (7, 84, 64, 128), (3, 42, 128, 128))
-    for number, (h, w, i, o) in enumerate(sizes, 1):
+    for number, (h, w, i, o) in enumerate(LAYERS, 1):
         def block(h=h, w=w, i=i, o=o):
             conv, norm = nn.Conv2d(i, o, 3, padding=1, bias=False), nn.BatchNorm2d(o)
             x = torch.randn(128, i, h, w, requires_grad=i > 1)
@@ -268,7 +303,10 @@ def measure(f, calls, samples=9):
 
 
 def duration(s):
-    return f"{s * 1e9:.0f} ns" if s < 1e-6 else f"{s * 1e6:.3g} µs" if s < 1e-3 else f"{s * 1e3:.3g} ms"
+    for unit, name in ((1, "s"), (1e-3, "ms"), (1e-6, "µs")):
+        if s >= unit:
+            return f"{s / unit:.3g} {name}"
+    return f"{s * 1e9:.0f} ns"
 
 
 def main():
@@ -280,7 +318,7 @@ def main():
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     torch.manual_seed(0)
-    products(), layers(), recurrent(), blocks()
+    products(), layers(), recurrent(), convolutions(), blocks(), steps()
     ours = {}
     if os.path.exists(options.bench):
         with open(options.bench) as file:
@@ -293,12 +331,17 @@ def main():
         if options.filter not in name or (options.markdown and name not in ours):
             continue
         median, low, high = measure(prepare(), calls)
-        mine = ours[name]["median"] if name in ours else None
-        if options.markdown:
-            print(f"| `{name}` | {duration(mine)} | {duration(median)} | {median / mine:.1f} |", flush=True)
-        else:
-            other = f"{duration(mine):>10} ours {median / mine:7.2f} times" if mine else ""
-            print(f"{name:<36} {duration(median):>10} ({duration(low)} - {duration(high)}) {other}", flush=True)
+        if not options.markdown:
+            print(f"{name:<36} {duration(median):>10} ({duration(low)} - {duration(high)})", flush=True)
+        for row in (name, name + " winograd"):
+            if row not in ours:
+                continue
+            mine = ours[row]["median"]
+            if options.markdown:
+                print(f"| `{row}` | {duration(mine)} | {duration(median)} | {median / mine:.1f} |",
+                      flush=True)
+            else:
+                print(f"  ours: {row:<44} {duration(mine):>10} {median / mine:7.2f} times", flush=True)
 
 
 if __name__ == "__main__":
