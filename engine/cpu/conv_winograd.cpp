@@ -167,13 +167,15 @@ std::int64_t block_tiles(std::int64_t numbers) {
 }  // namespace
 
 bool suits_winograd(const Array& y, const Array& x, const Slide& s, std::int64_t groups) {
-  constexpr std::int64_t few = 64;
+  // Fewer tiles would not pay for the filters' transform. More pairs of channel and filter, 9 MiB
+  // of U, would not stay in the last cache, nor the weight gradient's sums in memory.
+  constexpr std::int64_t least_tiles = 64, most_pairs = 65536;
   const auto plain = [](const Axis& a) {
     return a.kernel == 3 && a.stride == 1 && a.dilation == 1 && a.spread == 1;
   };
   return winograd() && groups == 1 && plain(s.h) && plain(s.w) && x.shape[1] % 16 == 0 &&
          y.shape[1] % 16 == 0 && x.strides[1] == 1 && y.strides[1] == 1 &&
-         Tiles(y.shape).count >= few;
+         x.shape[1] * y.shape[1] <= most_pairs && Tiles(y.shape).count >= least_tiles;
 }
 
 void winograd_slide(const Array& y, const Array& x, const Filters<float>& filters, const Slide& s) {

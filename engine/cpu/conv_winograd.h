@@ -6,8 +6,7 @@
 namespace labgrad::cpu {
 
 // Does it serve here, for images of f32? If winograd() is on, the shapes are those that winograd.h
-// tells, the channels of both images lie side by side, and there are tiles enough to pay for the
-// filters' transform.
+// tells, the channels of both images lie side by side, and it pays.
 bool suits_winograd(const Array& y, const Array& x, const Slide& s, std::int64_t groups);
 
 // y = x slid over by the filters.

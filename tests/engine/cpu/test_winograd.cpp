@@ -225,6 +225,7 @@ TEST_CASE("winograd: off at first, and where it does not suit the sum is as it w
   same(f32, {8, 16, 8, 16}, {16, 16, 3, 3}, {8, 16, 8, 16}, {}, padded);
   same(f32, {8, 24, 8, 16}, {16, 24, 3, 3}, {8, 16, 8, 16}, side_by_side, padded);
   same(f32, {8, 16, 8, 16}, {24, 16, 3, 3}, {8, 24, 8, 16}, side_by_side, padded);
+  same(f32, {8, 528, 8, 16}, {128, 528, 3, 3}, {8, 128, 8, 16}, side_by_side, padded);
   same(f32, {8, 16, 8, 16}, {16, 16, 5, 5}, {8, 16, 6, 14}, side_by_side, padded);
   same(f32, {8, 32, 8, 16}, {32, 16, 3, 3}, {8, 32, 8, 16}, side_by_side,
        {.top = 1, .left = 1, .groups = 2});
