@@ -89,11 +89,12 @@ void tile(const Runs& depth, const T* a, std::int64_t a_stride, const T* b, std:
   for (std::int64_t r = 0; r < depth.count; ++r, a += depth.a_step, b += depth.b_step) {
     std::int64_t k = 0;
     // C is far away where it is large: it comes while the first sums are made, a row at a time, for
-    // all its lines at once would fill the queue in which the loads of A and B wait as well.
+    // all its lines at once would fill the queue in which the loads of A and B wait as well. Where
+    // rows don't begin with a line, the tile to the left has fetched what this one begins with.
     for (const std::int64_t rows = r == 0 ? std::min<std::int64_t>(M, depth.length) : 0; k < rows;
          ++k) {
 #pragma GCC unroll 16
-      for (int j = 0; j < V; ++j) __builtin_prefetch(c + k * c_stride + j * L, 1);
+      for (int j = 0; j < V; ++j) __builtin_prefetch(c + k * c_stride + j * L + L - 1, 1);
       step(k);
     }
     if constexpr (!RowMajor) {
