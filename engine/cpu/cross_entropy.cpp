@@ -9,7 +9,6 @@
 #include <cstdint>
 
 #include "engine/cpu/cpu.h"
-#include "engine/cpu/each_vector.h"
 #include "engine/cpu/elementwise.h"
 #include "engine/cpu/row_vectors.h"
 #include "engine/cpu/rows.h"
@@ -49,7 +48,11 @@ Sum<T> long_sum_exp(const T* x, std::int64_t n) {
   const T s = max_lanes(fold_vectors(
       count, end, [](V a, V b) { return max(a, b); }, [&](auto k) { return load(x + k * w); }));
   if (std::isinf(s)) return {s, T(1)};
-  const V sums = sum_vectors<T>(count, [&](auto k) { return exp_to_one(load(x + k * w) - s); });
+  // This row is near now and keeps the core busy: meanwhile the next one comes.
+  const V sums = sum_vectors<T>(count, [&](auto k) {
+    __builtin_prefetch(x + n + k * w, 0, 2);
+    return exp_to_one(load(x + k * w) - s);
+  });
   return {s, sum_lanes(sums + exp_to_one(end - s))};
 }
 
@@ -57,6 +60,9 @@ template <class T>
 struct LogSum {
   T shift, log;
 };
+
+// How far ahead of a store its line is asked for, where rows are long.
+constexpr std::int64_t lines_ahead = 16;
 
 // dx = s (e^((x - z_0) - z_1) - [k == target]). A short row that is no multiple of the register is
 // quicker whole than with an end that is read and written in parts.
@@ -74,9 +80,15 @@ void row_backward(T* dx, const T* x, LogSum<T> z, std::int64_t target, T s, std:
           .store_to(dx, n);
     });
   } else {
-    each_vector<T>(0, n, T(0), [&](auto read, auto write) {
-      write(dx, Vec<T>(exp_to_one((read(x) - z.shift) - z.log) * s));
-    });
+    constexpr int w = lanes<T>;
+    const auto gradient = [=](Vec<T> v) { return Vec<T>(exp_to_one((v - z.shift) - z.log) * s); };
+    std::int64_t i = 0;
+    for (; i + w <= n; i += w) {
+      __builtin_prefetch(x + n + i, 0, 2);
+      __builtin_prefetch(dx + i + lines_ahead * w, 1);
+      store(dx + i, gradient(load(x + i)));
+    }
+    if (i < n) store_part(dx + i, gradient(load_part(x + i, n - i)), n - i);
   }
   dx[target] -= s;
 }
