@@ -42,12 +42,19 @@ Node::Node(const char* op, std::span<const Tensor> ys)
     : outputs_(static_cast<std::uint32_t>(ys.size())),
       op_(op),
       sequence_(add_to(created, std::uint64_t{1})),
-      first_(ys.size() == 1 ? Form(ys[0]) : Form()) {
-  if (ys.size() != 1) {
-    extras_ = std::make_unique<Extras>();
-    extras_->pending.resize(ys.size());
-    for (const Tensor& y : ys) extras_->forms.emplace_back(y);
-  }
+      first_(ys.size() == 1 ? SmallForm(ys[0]) : SmallForm()) {
+  if (first_.kept) return;
+  for (const Tensor& y : ys) extras().forms.emplace_back(y);
+  if (ys.size() != 1) extras().pending.resize(ys.size());
+}
+
+Form Node::form(std::uint32_t output) const {
+  if (!first_.kept) return extras_->forms[output];
+  Form form;
+  form.shape = Shape(std::span(first_.sizes).first(first_.rank));
+  form.dtype = first_.dtype;
+  form.device = first_.device;
+  return form;
 }
 
 Node::Extras& Node::extras() {

@@ -71,12 +71,16 @@ struct Form {
   Form() = default;
   explicit Form(const Tensor& x) : shape(x.shape()), dtype(x.dtype()), device(x.device()) {}
 
+  bool operator==(const Form&) const = default;
+
   Shape shape;
   DType dtype = f32;
   Device device = Device::cpu;
 };
 
 class Node : public GraphNode {
+  std::uint32_t outputs_;  // first, for it fills a gap behind the count
+
  public:
   Node(const char* op, std::span<const Tensor> ys);
   ~Node() override;
@@ -92,17 +96,20 @@ class Node : public GraphNode {
   virtual void release() = 0;
   bool released() const { return released_; }
 
-  // What few nodes have, kept apart so that the others stay small.
+  // What few nodes have, kept apart so that the others stay small: a sweep through a large graph of
+  // small tensors waits for memory.
   struct Extras {
     std::vector<std::pair<std::uint32_t, Hook>> hooks;  // with the output they belong to
-    std::vector<Form> forms;                            // of an op with several outputs ...
-    Tensors pending;                                    // ... and their gradients
+    std::vector<Form> forms;  // of several outputs, or of one with more than 3 dimensions
+    Tensors pending;          // the gradients of several outputs
   };
   Extras& extras();
   const Extras* has_extras() const { return extras_.get(); }
 
-  const Form& form(std::uint32_t output) const {
-    return outputs_ == 1 ? first_ : extras_->forms[output];
+  Form form(std::uint32_t output) const;
+  // Whether this has the form of that output.
+  bool fits(std::uint32_t output, const Tensor& gradient) const {
+    return first_.kept ? first_ == SmallForm(gradient) : form(output) == Form(gradient);
   }
 
   // During a sweep: the gradients of the outputs, as far as they have arrived.
@@ -115,12 +122,30 @@ class Node : public GraphNode {
   bool released_ = false;
 
  private:
-  std::uint32_t outputs_;
+  // The form of the only output, if it has few dimensions: then all are kept.
+  struct SmallForm {
+    SmallForm() = default;
+    explicit SmallForm(const Tensor& x)
+        : kept(x.rank() <= 3),
+          rank(static_cast<std::uint8_t>(x.rank())),
+          dtype(x.dtype()),
+          device(x.device()) {
+      if (kept) std::copy(x.shape().begin(), x.shape().end(), sizes.begin());
+    }
+    bool operator==(const SmallForm&) const = default;
+
+    std::array<std::int64_t, 3> sizes{};
+    bool kept = false;
+    std::uint8_t rank = 0;
+    DType dtype = f32;
+    Device device = Device::cpu;
+  };
+
   const char* op_;
   std::uint64_t sequence_;
   Tensor first_pending_;
   std::unique_ptr<Extras> extras_;
-  Form first_;
+  SmallForm first_;
 };
 
 // Nodes alive in the process: returns to its value before when a graph has been dropped.
@@ -159,6 +184,12 @@ Wrt<F> wrt(const Tensor& x, F gradient) {
   if (!grad_enabled() || !x.requires_grad()) return {};
   return {edge_to(x), std::move(gradient)};
 }
+
+// dx = dy: the gradient goes on as it is. The last input that needs one gets the very handle.
+struct Unchanged {
+  Tensor operator()(const Tensor& dy) const { return dy; }
+};
+inline constexpr Unchanged unchanged;
 
 namespace detail {
 
@@ -202,8 +233,10 @@ class OpNode final : public Node, public Recycled<OpNode<F...>> {
   std::span<Edge> edges() override { return edges_; }
 
   void backward(std::span<Tensor> dys, std::span<Tensor> dxs) override {
-    std::size_t i = 0;
-    std::apply([&](auto&... g) { ((dxs[i++] = apply(g, dys[0])), ...); }, gradients_);
+    std::size_t last = 0, i = 0;
+    std::apply([&](auto&... g) { ((last = g ? i : last, ++i), ...); }, gradients_);
+    i = 0;
+    std::apply([&](auto&... g) { ((dxs[i] = apply(g, dys[0], i == last), ++i), ...); }, gradients_);
   }
 
   void release() override {
@@ -221,9 +254,11 @@ class OpNode final : public Node, public Recycled<OpNode<F...>> {
     return takes_output<G> && g.has_value();
   }
   template <class G>
-  Tensor apply(std::optional<G>& g, const Tensor& dy) {
+  Tensor apply(std::optional<G>& g, Tensor& dy, bool last) {
     if (!g) return {};
-    if constexpr (takes_output<G>)
+    if constexpr (std::is_same_v<G, Unchanged>)
+      return last ? std::move(dy) : dy;
+    else if constexpr (takes_output<G>)
       return (*g)(dy, y_.get(this));
     else
       return (*g)(dy);

@@ -136,23 +136,25 @@ void Sweep::deliver(Edge& edge, Tensor gradient) {
   pending = sum(std::move(pending), std::move(gradient));
 }
 
+bool fits(const TensorImpl& leaf, const Tensor& gradient) {
+  return gradient.shape() == leaf.array.shape && gradient.dtype() == leaf.array.dtype &&
+         gradient.device() == leaf.storage->device();
+}
+
 // The gradient with the input's shape and dtype. What the op has broadcast is summed here, and
 // nowhere else.
 Tensor Sweep::conform(Tensor gradient, const Edge& edge, const char* op, std::size_t input) const {
   const auto* node = static_cast<const Node*>(edge.node.get());
-  const Shape& shape = node ? node->form(edge.output).shape : edge.leaf->array.shape;
-  const DType dtype = node ? node->form(edge.output).dtype : edge.leaf->array.dtype;
-  const Device device = node ? node->form(edge.output).device : edge.leaf->storage->device();
-  if (gradient.shape() != shape) {
-    if (!broadcasts_to(shape, gradient.shape()))
+  if (!(node ? node->fits(edge.output, gradient) : fits(*edge.leaf, gradient))) {
+    const Form form = node ? node->form(edge.output) : Form(Tensor(edge.leaf));
+    if (!broadcasts_to(form.shape, gradient.shape()))
       fail(std::string("backward of '") + op + "': the gradient of input " + std::to_string(input) +
-           " has shape " + gradient.shape().str() + ", the input " + shape.str());
-    gradient = sum_to(gradient, shape);
+           " has shape " + gradient.shape().str() + ", the input " + form.shape.str());
+    gradient = to(sum_to(gradient, form.shape), form.dtype);
+    if (gradient.device() != form.device)
+      fail(std::string("backward of '") + op + "': the gradient of input " + std::to_string(input) +
+           " is on " + name_of(gradient.device()) + ", the input on " + name_of(form.device));
   }
-  if (gradient.dtype() != dtype) gradient = to(gradient, dtype);
-  if (gradient.device() != device)
-    fail(std::string("backward of '") + op + "': the gradient of input " + std::to_string(input) +
-         " is on " + name_of(gradient.device()) + ", the input on " + name_of(device));
   if (detecting_anomaly()) check_finite(gradient, "the gradient of input " + std::to_string(input));
   return gradient;
 }

@@ -23,9 +23,8 @@ Tensor in_common_dtype(Op op, const Tensor& a, const Tensor& b, Caller caller) {
 // y = a + b        da = dy        db = dy        [add.grad]
 Tensor add(const Tensor& a, const Tensor& b, Caller caller) {
   if (a.dtype() != b.dtype()) return in_common_dtype(add, a, b, caller);
-  return differentiable("add", raw::zip(Binary::add, "add", a, b, caller),
-                        wrt(a, [](const Tensor& dy) { return dy; }),
-                        wrt(b, [](const Tensor& dy) { return dy; }));
+  return differentiable("add", raw::zip(Binary::add, "add", a, b, caller), wrt(a, unchanged),
+                        wrt(b, unchanged));
 }
 
 // y = a - b        da = dy        db = -dy        [sub.grad]
@@ -33,8 +32,7 @@ Tensor sub(const Tensor& a, const Tensor& b, Caller caller) {
   if (a.dtype() != b.dtype()) return in_common_dtype(sub, a, b, caller);
   if (a.dtype() == boolean)
     fail("sub: bool has no difference; use ^ for what differs, or convert with to(x, i64)", caller);
-  return differentiable("sub", raw::zip(Binary::sub, "sub", a, b, caller),
-                        wrt(a, [](const Tensor& dy) { return dy; }),
+  return differentiable("sub", raw::zip(Binary::sub, "sub", a, b, caller), wrt(a, unchanged),
                         wrt(b, [](const Tensor& dy) { return -dy; }));
 }
 

@@ -19,7 +19,7 @@ Tensor expand(const Tensor& x, const Shape& shape, Caller caller) {
              "; only sizes of 1 can be repeated",
          caller);
   return differentiable("expand", alias(x, to, broadcast_strides(x.shape(), x.strides(), to)),
-                        wrt(x, [](const Tensor& dy) { return dy; }));
+                        wrt(x, unchanged));
 }
 
 // y = Σ x over some dimensions        dx = dy repeated over them        [sum_to.grad]
@@ -58,7 +58,7 @@ Tensor to(const Tensor& x, Device device) {
 Tensor clone(const Tensor& x) {
   Tensor y = empty(x.shape(), x.dtype(), x.device());
   kernels(x.device()).copy(y.array(), x.array());
-  return differentiable("clone", y, wrt(x, [](const Tensor& dy) { return dy; }));
+  return differentiable("clone", y, wrt(x, unchanged));
 }
 
 Tensor contiguous(const Tensor& x) { return x.is_contiguous() ? x : clone(x); }

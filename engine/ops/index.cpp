@@ -123,7 +123,7 @@ Tensor scatter_add(const Tensor& x, std::int64_t dim, const Tensor& index, const
   Tensor y = copy_of(x);
   kernels(x.device()).scatter_add(y.array(), index.array(), src.array(), d);
   return differentiable(
-      "scatter_add", y, wrt(x, [](const Tensor& dy) { return dy; }),
+      "scatter_add", y, wrt(x, unchanged),
       wrt(src, [d, index = save(index)](const Tensor& dy) { return gather(dy, d, index); }));
 }
 
@@ -162,7 +162,7 @@ Tensor index_add(const Tensor& x, std::int64_t dim, const Tensor& index, const T
   Tensor y = copy_of(x);
   kernels(x.device()).index_add(y.array(), index.array(), src.array(), d);
   return differentiable(
-      "index_add", y, wrt(x, [](const Tensor& dy) { return dy; }),
+      "index_add", y, wrt(x, unchanged),
       wrt(src, [d, index = save(index)](const Tensor& dy) { return index_select(dy, d, index); }));
 }
 

@@ -152,7 +152,7 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, Caller 
   return differentiable(
       "linear", y, wrt(x, [w = save(weight)](const Tensor& dy) { return matmul(dy, w); }),
       wrt(weight, [x = save(x)](const Tensor& dy) { return matmul(t(rows_of(dy)), rows_of(x)); }),
-      wrt(bias, [](const Tensor& dy) { return dy; }));
+      wrt(bias, unchanged));
 }
 
 Tensor outer(const Tensor& a, const Tensor& b, Caller caller) {
