@@ -19,6 +19,8 @@
 // Few panels at a time, and not one, so that a row of C is written in longer runs: with a depth of
 // 128 and 5,893 columns that is a quarter quicker.
 //
+// An operand that is read too few times to pay for a copy stays where it is (gemm.cpp decides).
+//
 // Threads divide C, never a sum.
 
 #include <algorithm>

@@ -71,6 +71,13 @@ TEST_CASE("gemm: sizes about the blocks, exact") {
   Buffer a(f32, {15, 9}), b(f32, {9, 6500}), wide(f32, {9, 3100}, transposed);
   check_product(random, f32, {15, 6500}, {}, a.array, b.array, true);
   check_product(random, f32, {15, 3100}, {}, a.array, wide.array, false);
+  // What a layer of 128 units does: a step, which reads its weight in place; a weight's gradient,
+  // whose turned A is read in place, or copied if its columns lie on pages of their own.
+  Buffer h(f32, {128, 128}), weight(f32, {128, 384}), inputs(f32, {600, 128});
+  Buffer near(f32, {384, 600}, transposed), far(f32, {1100, 600}, transposed);
+  check_product(random, f32, {128, 384}, {}, h.array, weight.array, false);
+  check_product(random, f32, {384, 128}, {}, near.array, inputs.array, true);
+  check_product(random, f32, {1100, 128}, {}, far.array, inputs.array, false);
 }
 
 TEST_CASE("gemm: batches, broadcasts and any strides, exact") {
