@@ -149,7 +149,8 @@ void panel_times(Panel<T> a, bool row_major, Panel<T> b, const Runs& depth, std:
 // Left:  space(count, depth): how many elements rows() wants for a copy, 0 if it needs none;
 //        rows(i, count, k, depth, space): a Panel of rows i .. i+count and columns k .. k+depth,
 //          read at data[r * stride + q] if row_major(), else at data[q * stride + r];
-//        in_place(): are they read where they are?
+//        in_place(): are they read where they are? at(i, k): where element (i, k) is, and step():
+//          how far the next column is from it.
 // Right: in_place(): can panels be read where they are? Then
 //        columns(j, k): the Panel whose element (q, r) is B's (k + q, j + r);
 //        pack(to, stride, k, depth, j, count): copies it, to[q * stride + r], zeros from count on.
