@@ -44,7 +44,8 @@ void train_both(Lab& lab) {
       test_count(lab) == 8000 ? "all" : fmt::format("the first {}", test_count(lab)));
   if (lab.budget() != Budget::full)
     lab.say(
-        "The course's run is --full: 12 epochs of 60,000 strips in batches of 128, hours on a CPU. "
+        "The course's run is --full: 12 epochs of 60,000 strips in batches of 128, an hour or more "
+        "on a CPU. "
         "There, on MNIST, the fixed reader reads 0.763, 0.771 and 0.783 of the test strips of 6 to "
         "8 digits exactly (seeds 0, 1, 2), the attention reader 0.969, 0.961 and 0.962. A shorter "
         "training widens the gap: the fixed reader needs more strips, and that part of the gap is "
