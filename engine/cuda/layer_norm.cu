@@ -92,8 +92,8 @@ template <class T>
 void weight_gradients(const Array& dw, const Array& db, const Array& dy, const Array& x,
                       const Array& mean, const Array& rstd) {
   const Rows<4> rows = rows_along(x.shape.rank() - 1, x.shape, {&dy, &x, &mean, &rstd});
-  share_channels(rows.columns, rows.starts.numel, rows.step[1],
-                 rows.starts.stride[1][rows.starts.rank - 1],
+  // Shared as dense rows would be, wherever x lies: so the layout decides no bit.
+  share_channels(rows.columns, rows.starts.numel, 1, rows.columns,
                  [&](auto type, const Chunks& chunks, dim3 grid, unsigned threads) {
                    using Share = typename decltype(type)::type;
                    const Workspace sums({chunks.count, 2 * chunks.channels}, f64);
