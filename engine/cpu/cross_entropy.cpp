@@ -45,8 +45,7 @@ Sum<T> long_sum_exp(const T* x, std::int64_t n) {
   constexpr int w = lanes<T>;
   const std::int64_t count = n / w;
   const V end = load_end(x, n, none<T>);
-  const T s = max_lanes(fold_vectors(
-      count, end, [](V a, V b) { return max(a, b); }, [&](auto k) { return load(x + k * w); }));
+  const T s = largest(x, count, end);
   if (std::isinf(s)) return {s, T(1)};
   // This row is near now and keeps the core busy: meanwhile the next one comes.
   const V sums = sum_vectors<T>(count, [&](auto k) {

@@ -199,4 +199,13 @@ Vec<T> sum_vectors(std::int64_t count, F f) {
       count, Vec<T>{}, [](Vec<T> a, Vec<T> b) { return a + b; }, f);
 }
 
+// The largest number of a row of `count` whole vectors and `end`.
+template <class T>
+T largest(const T* x, std::int64_t count, Vec<T> end) {
+  using V = Vec<T>;
+  return max_lanes(fold_vectors(
+      count, end, [](V a, V b) { return max(a, b); },
+      [&](auto k) { return load(x + k * lanes<T>); }));
+}
+
 }  // namespace labgrad::cpu

@@ -41,8 +41,7 @@ void long_softmax(T* y, const T* x, std::int64_t n, bool log) {
   constexpr int w = lanes<T>;
   const std::int64_t count = n / w;
   const V end = load_end(x, n, none<T>);
-  const T s = max_lanes(fold_vectors(
-      count, end, [](V a, V b) { return max(a, b); }, [&](auto k) { return load(x + k * w); }));
+  const T s = largest(x, count, end);
   const V e_end = exp_to_one(end - s);
   if (log) {
     const T z = sum_lanes(
