@@ -25,6 +25,7 @@
 #include <cstdint>
 
 #include "engine/cpu/channels.h"
+#include "engine/cpu/conv_chunks.h"
 #include "engine/cpu/gemm_blocked.h"
 #include "engine/cpu/scratch.h"
 #include "engine/cpu/stream.h"
@@ -213,26 +214,21 @@ void winograd_weight_gradient(const Array& dw, const Array& x, const Array& dy, 
   const Panels<float> panels(tile_rows, channels);
   const std::int64_t block = block_tiles(channels + filters + 2 * line);
   const std::int64_t blocks = divide_up(tiles.count, block);
-  // As many sums as threads that most machines have: their number decides the order of the sum.
-  const std::int64_t chunks = std::min<std::int64_t>(blocks, 8), size = filters * channels;
-  const Scratch<float> sums(chunks * tile_points * size);
-  parallel_for(chunks, 1, [&](std::int64_t begin, std::int64_t end) {
+  const std::int64_t size = filters * channels;
+  // As many chunks as threads that most machines have.
+  const ChunkSums<float> sums(blocks, tile_points * size, std::min<std::int64_t>(blocks, 8));
+  sums.run([&](float* sum, std::int64_t begin, std::int64_t end) {
     const Points v(block, channels), d(block, filters);
-    for (std::int64_t chunk = begin; chunk < end; ++chunk) {
-      float* sum = sums.get() + chunk * tile_points * size;
-      std::fill(sum, sum + tile_points * size, 0.0f);
-      const std::int64_t last = (chunk + 1) * blocks / chunks;
-      for (std::int64_t b = chunk * blocks / chunks; b < last; ++b) {
-        const std::int64_t first = b * block, count = std::min(block, tiles.count - first);
-        transform_images<6>(v, data_transform, x, tiles, first, count, s.h.before, s.w.before);
-        transform_images<4>(d, result_transform_back, dy, tiles, first, count, 0, 0);
-        for (std::int64_t i = 0; i < tile_points; ++i)
-          for (std::int64_t p = 0; p < panels.count(); ++p) {
-            const std::int64_t c = panels.first(p), width = panels.width(p);
-            panel_times<float>(d.matrix(i), false, {v.at(i, 0) + c, v.matrix(i).stride}, {count},
-                               filters, width, width, sum + i * size + c, channels, 1, true);
-          }
-      }
+    for (std::int64_t first = begin * block; first < end * block; first += block) {
+      const std::int64_t count = std::min(block, tiles.count - first);
+      transform_images<6>(v, data_transform, x, tiles, first, count, s.h.before, s.w.before);
+      transform_images<4>(d, result_transform_back, dy, tiles, first, count, 0, 0);
+      for (std::int64_t i = 0; i < tile_points; ++i)
+        for (std::int64_t p = 0; p < panels.count(); ++p) {
+          const std::int64_t c = panels.first(p), width = panels.width(p);
+          panel_times<float>(d.matrix(i), false, {v.at(i, 0) + c, v.matrix(i).stride}, {count},
+                             filters, width, width, sum + i * size + c, channels, 1, true);
+        }
     }
   });
   const Images<float> to(dw);
@@ -240,10 +236,7 @@ void winograd_weight_gradient(const Array& dw, const Array& x, const Array& dy, 
     for (std::int64_t o = begin; o < end; ++o)
       for (std::int64_t c = 0; c < channels; c += lanes<float>) {
         const auto total = [&](int i, int j) {
-          const float* at = sums.get() + (i * tile_inputs + j) * size + o * channels + c;
-          Vector sum = load(at);
-          for (std::int64_t k = 1; k < chunks; ++k) sum += load(at + k * tile_points * size);
-          return sum;
+          return sums.vector((i * tile_inputs + j) * size + o * channels + c);
         };
         transform_block<6, 3, Vector>(filter_transform_back, total, [&](int a, int b, Vector g) {
           for (int i = 0; i < lanes<float>; ++i) to.at(o, c + i, a)[b * to.column] = g[i];
